@@ -7,8 +7,8 @@ SOURCES := .venv-sources
 ORACLES := .oracles
 
 .PHONY: demo test test-sources check format metrics \
-	soak soak-saves soak-flips soak-checkpoints soak-launch \
-	bench bench-data bench-distribute bench-self bench-saving \
+	fuzz soak soak-saves soak-flips soak-checkpoints soak-launch soak-load \
+	bench bench-data bench-distribute bench-self bench-saving bench-telemetry \
 	oracle oracle-record oracle-report check-saving check-replicas check-tensorflow-files clean
 
 demo: $(INSTALLED)
@@ -56,9 +56,26 @@ soak-flips: $(INSTALLED)
 soak-launch: $(INSTALLED)
 	$(RUN) tests/distribute/launch_signals.py --count 50
 
-# 500 TensorFlow checkpoints are damaged or forged; each is rejected, or has the same weights.
+# Ten threads predict while another trains for two minutes; 2,000 fits; 200 models. Results must be
+# right, and the process may not grow. A short version runs in `make test`.
+soak-load: $(INSTALLED)
+	$(RUN) tests/reliability/load.py
+
+# 500 TensorFlow checkpoints and 250 SavedModels are damaged or forged; each is rejected, or has the
+# same weights.
 soak-checkpoints: $(INSTALLED)
 	$(RUN) tests/reliability/mutate_checkpoints.py --count 500
+
+# 5,000 files of all formats are damaged or forged, and loaded: no code is run, nothing crashes, takes
+# long or allocates much, and no damage changes a weight. A short version runs in `make test`.
+fuzz: $(INSTALLED)
+	$(RUN) tests/reliability/fuzz.py --count 5000
+
+# 50 workers of parameter-server training are killed with SIGKILL, then a server and the coordinator:
+# every step is applied once. A short version runs in `make test`.
+.PHONY: soak-workers
+soak-workers: $(INSTALLED)
+	$(RUN) -m tests.distribute.parameter_server.kill_processes --count 50
 
 # The overhead over plain JAX, as tables of ratios.
 bench-self: $(INSTALLED)
@@ -80,6 +97,10 @@ bench-distribute: $(INSTALLED)
 bench-saving: $(INSTALLED)
 	$(RUN) benchmarks/saving.py
 
+# The cost of telemetry at steps of one millisecond, and its agreement with a stopwatch.
+bench-telemetry: $(INSTALLED)
+	$(RUN) benchmarks/telemetry.py
+
 # Compared with Keras 3, tf_keras and Lightning, which are installed in environments under
 # .benchmark-envs; writes benchmarks/results.md.
 bench: $(INSTALLED)
@@ -97,7 +118,7 @@ oracle-record: oracle
 	    --out tests/oracle/fixtures
 	for script in record_tf_keras record_callbacks record_data record_training record_compat \
 	    record_utils record_weights_file record_tensorflow_files record_tensorflow_checkpoints \
-	    record_seed_replicas; do \
+	    record_seed_replicas record_requirements; do \
 	    $(ORACLES)/tf_keras/bin/python tests/oracle/$$script.py \
 	        --out tests/oracle/fixtures || exit 1; done
 
@@ -109,9 +130,12 @@ check-saving: $(INSTALLED) oracle
 check-replicas: $(INSTALLED)
 	PYTHONPATH=. $(RUN) tests/oracle/check_seed_replicas.py
 
-# Weights of fourteen models in TensorFlow's checkpoints, written by each side and read by the other.
-check-tensorflow-files: $(INSTALLED) oracle
+# Fourteen models in TensorFlow's checkpoints and SavedModels, written by each side and read by the
+# other.
+check-tensorflow-files: $(INSTALLED) $(SOURCES)/.installed oracle
 	$(RUN) tests/oracle/check_tensorflow_files.py --tf-keras $(ORACLES)/tf_keras/bin/python
+	$(SOURCES)/bin/python tests/oracle/check_saved_models.py \
+	    --tf-keras $(ORACLES)/tf_keras/bin/python
 
 oracle-report: $(INSTALLED)
 	$(RUN) tests/oracle/report.py

@@ -29,6 +29,7 @@ with _importing.pause_garbage_collection():
         start_compilation_cache as _start_compilation_cache,
     )
     from podium.core.internal import register_class_loader as _register_class_loader
+    from podium.core.internal import register_layer_finder as _register_layer_finder
 
 if _typing.TYPE_CHECKING:
     from podium import activations as activations
@@ -49,6 +50,7 @@ if _typing.TYPE_CHECKING:
     from podium import random as random
     from podium import regularizers as regularizers
     from podium import saving as saving
+    from podium import telemetry as telemetry
     from podium import testing as testing
     from podium import utils as utils
     from podium.compat.keras import backend as backend
@@ -84,6 +86,7 @@ _LAZY_PACKAGES = [
     "random",
     "regularizers",
     "saving",
+    "telemetry",
     "testing",
     "utils",
 ]
@@ -121,10 +124,18 @@ def _load_sequential() -> type[_typing.Any]:
     return sequential
 
 
+def _find_layer(name: str) -> type[_typing.Any] | None:
+    layers = __getattr__("layers")
+    layer_class = None if name.startswith("_") else getattr(layers, name, None)
+    is_layer = isinstance(layer_class, type) and issubclass(layer_class, layers.Layer)
+    return layer_class if is_layer else None
+
+
 # Files name these classes, whose package is imported when the first of them is loaded.
 _register_class_loader("Model", _load_model)
 _register_class_loader("Functional", _load_model)
 _register_class_loader("Sequential", _load_sequential)
+_register_layer_finder(_find_layer)  # an activation may be a layer
 
 
 def __dir__() -> list[str]:

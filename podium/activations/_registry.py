@@ -36,6 +36,7 @@ from podium.activations._sigmoids import (
 )
 from podium.activations._softmax import log_softmax, softmax, sparsemax
 from podium.core import NameRegistry, Tensor, get_registered_object
+from podium.core.internal import find_layer_class
 
 Activation = Callable[..., Tensor]
 
@@ -76,7 +77,25 @@ _FURTHER_ACTIVATIONS = (
     sparsemax,
 )
 
-_registry = NameRegistry("activation", module="keras.activations")
+
+class _ActivationRegistry(NameRegistry):
+    """Activations by name; an activation may also be a layer."""
+
+    def serialize(self, member: object) -> Config | str | None:
+        """Return a name or config; a layer is described as one, as in Keras."""
+        config = super().serialize(member)
+        if isinstance(config, dict) and find_layer_class(type(member).__name__) is type(member):
+            return config | {"module": "keras.layers"}
+        return config
+
+    def _find(self, name: str) -> Any:
+        # Names of classes are those of layers: activations themselves are functions.
+        is_class_name = name[:1].isupper() and get_registered_object(name) is None
+        layer_class = find_layer_class(name) if is_class_name else None
+        return super()._find(name) if layer_class is None else layer_class
+
+
+_registry = _ActivationRegistry("activation", module="keras.activations")
 for _activation in (*_RECTIFIERS, *_SIGMOIDS, *_FURTHER_ACTIVATIONS):
     _registry.add(_activation.__name__, _activation)
 _registry.add("swish", silu)
@@ -87,7 +106,8 @@ def get(identifier: str | Mapping[str, Any] | Activation | None) -> Activation:
     """Return the activation that an argument such as `activation` names.
 
     Args:
-        identifier: A name such as `"relu"`, a config, any callable, or None for `linear`.
+        identifier: A name such as `"relu"`, a config, any callable such as a layer, or None for
+            `linear`.
 
     Returns:
         A function of a Tensor.
@@ -105,7 +125,8 @@ def get(identifier: str | Mapping[str, Any] | Activation | None) -> Activation:
 
 
 def serialize(activation: Activation | None) -> str | Config | None:
-    """Return a name (for a function) or a config (for an object) that `deserialize` accepts.
+    """Return a name (for a function) or a config (for a layer or another object) that `deserialize`
+    accepts.
 
     Args:
         activation: The activation.

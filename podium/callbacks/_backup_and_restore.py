@@ -37,7 +37,8 @@ class BackupAndRestore(Callback):
 
     Checkpoints are written to another name and renamed, with checksums. If the newest one is
     corrupt or does not fit the model, the one before it is used, with a warning and the reason.
-    When training has ended they are deleted.
+    The one from the beginning, before the first step, has only the state of callbacks. When
+    training has ended they are deleted.
 
     Args:
         backup_dir: A directory for the checkpoints of this `fit` alone.
@@ -57,8 +58,8 @@ class BackupAndRestore(Callback):
             that no step is lost. If it occurs while callbacks run, nothing is saved, and the last
             checkpoint stays.
         verify_resume: Whether to verify, with the first checkpoint, that a run can be resumed from
-            it: it is read and compared bit by bit, and one step is run from it twice, which must
-            give the same result.
+            it: it is read and compared bit by bit; one step is run from it twice, which must give
+            the same result; and the next batches are read again, which must be the same.
         asynchronous: Whether a thread writes while training continues. A failed write is raised
             after the next step.
         save_before_preemption: Keras 2's name for `on_sigterm`.

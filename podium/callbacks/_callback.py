@@ -11,6 +11,7 @@ import inspect
 from typing import Any
 
 from podium.callbacks._checkpointable_run import CheckpointableRun
+from podium.core.internal import PublicRepr
 from podium.saving.internal import is_encodable
 
 KINDS = ("train", "test", "predict")
@@ -22,7 +23,7 @@ NEW_NAMES = {old: new for new, old in ALIASES.items()}
 HOOKS = RUN_HOOKS + EPOCH_HOOKS + BATCH_HOOKS
 
 
-class Callback:
+class Callback(PublicRepr):
     """Runs code during `fit`, `evaluate` and `predict`. Override the hooks you need; the others are
     not called.
 
@@ -43,6 +44,8 @@ class Callback:
         every_worker: Whether, with several workers, it is called on all of them: for callbacks that
             change the model in the same way everywhere. With False it is called on the chief only,
             and must not wait for other workers; `stop_training` is sent to them.
+        is_logger: Whether its time is "logging" in the telemetry of a run, like that of the
+            progress bar, and not "callbacks".
 
     Example:
         >>> class PrintLoss(podium.callbacks.Callback):
@@ -58,6 +61,7 @@ class Callback:
     every_batch: bool = True
     every_worker: bool = False
     steps_between: int | None = None
+    is_logger: bool = False
     _model: Any = None
     # The error that ended the run, while the `on_*_end` hooks after it are called.
     _ended_by: BaseException | None = None

@@ -18,14 +18,15 @@ from podium.callbacks._progbar_logger import ProgbarLogger
 from podium.callbacks._step_logs import StepLogs
 from podium.callbacks._validation import check_signature, flatten_callbacks
 from podium.core import check_choice
-from podium.core.internal import context, override
+from podium.core.internal import PublicRepr, context, override
 from podium.execution import StepValues
+from podium.telemetry.internal import active, clock
 
 _Method = Callable[..., object]
 _AnyLogs = Mapping[str, Any] | StepValues | None
 
 
-class CallbackList:
+class CallbackList(PublicRepr):
     """Several callbacks with the hooks of one, for training loops.
 
     Args:
@@ -367,7 +368,11 @@ class CallbackList:
 
 
 def _call(callback: Callback, hook: str, method: _Method, *arguments: object) -> None:
-    """Call a hook. The callback is named in a note of an error, whose type and message stay."""
+    """Call a hook, and measure the time. The callback is named in a note of an error, whose type
+    and message stay.
+    """
+    recorder = active.recorder
+    start, measured = clock.ns(), 0 if recorder is None else recorder.measured
     try:
         if callback.every_worker or context.layout is None:
             method(*arguments)
@@ -383,6 +388,9 @@ def _call(callback: Callback, hook: str, method: _Method, *arguments: object) ->
     except Exception as error:
         error.add_note(f"This happened in {type(callback).__name__}.{hook}.")
         raise
+    finally:
+        if recorder is not None:
+            recorder.add_callback(callback, start, measured)
 
 
 def _is_shared(model: object) -> bool:

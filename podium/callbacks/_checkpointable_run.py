@@ -58,7 +58,8 @@ class CheckpointableRun(Protocol):
         """
 
     def verify(self, contents: CheckpointContents, source: str) -> None:
-        """Run one step twice from a state, compare the results, and restore the state.
+        """Read the next batches and run one step, twice from a state; compare the results, and
+        restore the state.
 
         Raises:
             RuntimeError: The results differ.

@@ -36,6 +36,8 @@ class CSVLogger(Callback):
         0,0.5,0.75
     """
 
+    is_logger = True
+
     def __init__(self, filename: PathLike, separator: str = ",", append: bool = False):
         super().__init__()
         if not isinstance(separator, str) or len(separator) != 1:

@@ -6,6 +6,7 @@ from typing import Any
 
 from podium.callbacks._callback import Callback
 from podium.callbacks._logs import Logs, to_python
+from podium.telemetry import Telemetry
 
 _MAX_UNREAD = 64  # epochs whose logs may still be on the device
 
@@ -20,6 +21,8 @@ class History(Callback):
         stop_reason: Why it ended: "epochs" (all of them were run), "max_steps", "max_time",
             "stop_training" (a callback asked for it), or "data" (there were no more); None while it
             runs and after an error.
+        telemetry: The measurements of the last `fit`, even if an error ended it; None while it runs
+            (`model.telemetry` has them so far).
 
     Example:
         >>> history = podium.callbacks.History()
@@ -30,6 +33,7 @@ class History(Callback):
     """
 
     every_worker = True
+    is_logger = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,6 +41,7 @@ class History(Callback):
         self._unread: list[Logs] = []
         self.epoch: list[int] = []
         self.stop_reason: str | None = None
+        self.telemetry: Telemetry | None = None
 
     @property
     def history(self) -> dict[str, list[Any]]:
@@ -55,7 +60,7 @@ class History(Callback):
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Start counting epochs."""
-        self.epoch, self.stop_reason = [], None
+        self.epoch, self.stop_reason, self.telemetry = [], None, None
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Record the logs of the epoch."""

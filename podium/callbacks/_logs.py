@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from podium.core import Tensor, Variable
+from podium.telemetry.internal import DeviceWait
 
 if TYPE_CHECKING:
     from _collections_abc import dict_items, dict_values
@@ -42,7 +43,9 @@ class Logs(dict[str, Any]):
 
     Args:
         values: Name to value, as the step returned them: Tensors, jax.Arrays or numbers.
-        running: Name to mean over the epoch so far, if that is known and different.
+        running: Name to value of the epoch so far, if that is known and different.
+        batch: Name to value of the batch alone, if that is known and different: what a metric
+            returns describes the epoch so far.
 
     Example:
         >>> running = {"loss": jnp.float32(1.5)}
@@ -53,43 +56,52 @@ class Logs(dict[str, Any]):
         {'loss': 1.0}
     """
 
-    __slots__ = ("_batch", "_running")
+    __slots__ = ("_batch", "_running", "_shown")
 
     def __init__(
-        self, values: Mapping[str, Any] | None = None, running: Mapping[str, Any] | None = None
+        self,
+        values: Mapping[str, Any] | None = None,
+        running: Mapping[str, Any] | None = None,
+        batch: Mapping[str, Any] | None = None,
     ):
-        read: dict[int, tuple[Any, Any]] = values._batch.read if isinstance(values, Logs) else {}
-        self._batch: _UnreadValues = _UnreadValues(_unread_items(values or {}), read)
+        read: dict[int, tuple[Any, Any]] = values._shown.read if isinstance(values, Logs) else {}
+        self._shown: _UnreadValues = _UnreadValues(_unread_items(values or {}), read)
         self._running: _UnreadValues | None = (
             None if running is None else _UnreadValues(_unread_items(running), read)
         )
-        dict.__init__(self, self._batch)
+        self._batch: _UnreadValues = (
+            self._shown if batch is None else _UnreadValues(_unread_items(batch), read)
+        )
+        dict.__init__(self, self._shown)
 
     @property
     def batch(self) -> Logs:
-        """The values of this batch, as the step returned them."""
+        """The values of this batch alone, those of metrics included."""
         return _from_values(self._batch)
 
     @property
     def running(self) -> Logs:
-        """The means over the epoch so far; the values of the batch if they are not known."""
-        return _from_values(self._batch if self._running is None else self._running)
+        """The values of the epoch so far: means, unless `log_reductions` of `compile` says
+        otherwise. If they are not known, the values as the step returned them.
+        """
+        return _from_values(self._shown if self._running is None else self._running)
 
     @property
     def has_running(self) -> bool:
-        """Whether running means are known."""
+        """Whether the values of the epoch so far are known."""
         return self._running is not None
 
     def share(self) -> Logs:
         """Return an independent copy that shares the values that have been read."""
-        return _from_values(self._batch, self._running, dict.items(self))
+        return _from_values(self._shown, self._running, self._batch, dict.items(self))
 
     def _read(self, value: Any) -> Any:
         if type(value) is float:
             return value
-        known = self._batch.read.get(id(value))
+        known = self._shown.read.get(id(value))
         if known is None:
-            known = self._batch.read[id(value)] = (value, to_python(value))
+            with DeviceWait():
+                known = self._shown.read[id(value)] = (value, to_python(value))
         return known[1]
 
     def copy(self) -> dict[str, Any]:
@@ -181,13 +193,15 @@ def _unread_items(values: Mapping[str, Any]) -> Any:
 
 
 def _from_values(
-    batch: _UnreadValues,
+    shown: _UnreadValues,
     running: _UnreadValues | None = None,
+    batch: _UnreadValues | None = None,
     contents: Iterable[tuple[str, Any]] | None = None,
 ) -> Logs:
     logs = Logs.__new__(Logs)
-    logs._batch, logs._running = batch, running
-    dict.__init__(logs, batch if contents is None else contents)
+    logs._shown, logs._running = shown, running
+    logs._batch = shown if batch is None else batch
+    dict.__init__(logs, shown if contents is None else contents)
     return logs
 
 

@@ -7,7 +7,6 @@ is written.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,6 +14,8 @@ import numpy as np
 
 from podium.callbacks._console import can_redraw, terminal_width, write_stdout
 from podium.callbacks._logs import to_python
+from podium.core.internal import PublicRepr
+from podium.telemetry.internal import clock
 
 _MAX_PENDING = 1000  # unread batches kept at most
 _MIN_WIDTH = 5  # of a bar that is shortened to fit the line; below, it is omitted
@@ -24,7 +25,7 @@ _MIN_WIDTH = 5  # of a bar that is shortened to fit the line; below, it is omitt
 _Values = Iterable[tuple[str, Any]] | Mapping[str, Any]
 
 
-class Progbar:
+class Progbar(PublicRepr):
     """Shows the progress of a loop.
 
     Args:
@@ -62,10 +63,10 @@ class Progbar:
         self._values: dict[str, tuple[Any, int]] = {}  # name -> (weighted sum, weight)
         self._pending: list[tuple[_Values, int]] = []
         self._seen = 0
-        self._start = _now()
+        self._start = clock.seconds()
         # The first step, which compiles, and the time at which it ended.
         self._first: tuple[int, float] | None = None
-        self._last_drawn: float | None = None  # the time of the last drawing
+        self.next_drawing = 0.0  # when an update draws again
         self._drawn_width = 0  # of the unfinished line on the screen
         self._live_width = width  # of the bar before the end: shorter if the line would not fit
 
@@ -94,15 +95,16 @@ class Progbar:
         elif self.verbose == 1 and not self.is_too_soon():
             if can_redraw():
                 self._draw(current)
-            self._last_drawn = _now()  # after the drawing, which waits for the device
+            # From after the drawing, which waits for the device.
+            self.next_drawing = clock.seconds() + self.interval
         elif len(self._pending) > _MAX_PENDING:
             self._read_pending()
         if self._first is None and current:
-            self._first = (current, _now())
+            self._first = (current, clock.seconds())
 
     def is_too_soon(self) -> bool:
         """Return whether an update would not draw, because the last drawing was too recent."""
-        return self._last_drawn is not None and _now() - self._last_drawn < self.interval
+        return clock.seconds() < self.next_drawing
 
     def add(self, n: int, values: _Values | None = None) -> None:
         """Advance by `n` steps."""
@@ -119,7 +121,8 @@ class Progbar:
         self._redraw(f" - {message}", 0)
 
     def _draw(self, current: int) -> None:
-        logs, now = self._format_logs(), _now()  # in this order: reading logs waits for the steps
+        # In this order: reading logs waits for the steps.
+        logs, now = self._format_logs(), clock.seconds()
         timing = ""
         if self.target is None:
             step_time = _format_duration(self._step_time(current, now))
@@ -143,7 +146,7 @@ class Progbar:
         self._drawn_width = len(line)
 
     def _finish(self, current: int) -> None:
-        logs, now = self._format_logs(), _now()
+        logs, now = self._format_logs(), clock.seconds()
         elapsed = now - self._start
         if self.verbose == 1:
             step_time = _format_duration(self._step_time(current, now))
@@ -198,10 +201,6 @@ class Progbar:
         if self._first is not None and current > self._first[0]:
             return (now - self._first[1]) / (current - self._first[0])
         return (now - self._start) / current if current else 0.0
-
-
-def _now() -> float:
-    return time.monotonic()
 
 
 def _format_value(total: Any, weight: int) -> str:

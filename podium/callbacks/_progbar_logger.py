@@ -13,6 +13,7 @@ from podium.callbacks._console import can_redraw, write_stdout
 from podium.callbacks._logs import Logs
 from podium.callbacks._progbar import Progbar
 from podium.core import Variable, check_choice
+from podium.telemetry.internal import clock
 
 _Logs = dict[str, Any] | None
 
@@ -38,6 +39,7 @@ class ProgbarLogger(Callback):
     """
 
     every_batch = False  # drawn at intervals of time, so one call for many batches is enough
+    is_logger = True
 
     def __init__(self, count_mode: str = "steps", stateful_metrics: Iterable[str] | None = None):
         super().__init__()
@@ -75,7 +77,8 @@ class ProgbarLogger(Callback):
         if self._in_fit and hook != "on_train_batch_end":
             return True
         self.seen = batch + 1
-        return self.verbose != 1 or (self.progbar is not None and self.progbar.is_too_soon())
+        progbar = self.progbar
+        return self.verbose != 1 or (progbar is not None and clock.seconds() < progbar.next_drawing)
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Do not show the validation inside `fit`."""

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import jax
+
 from podium.callbacks._logs import Logs
 from podium.execution import StepValues
+
+
+@jax.tree_util.register_static
+class EpochNames(frozenset[str]):
+    """The names whose values in a step's logs describe the epoch so far: results of metrics."""
 
 
 class StepLogs(Logs):
     """The logs of an execution: a dictionary of the last step's values, fetched when they are read.
 
     Args:
-        values: The result of the execution: for every step its values (`batch`) and the means over
-            the epoch so far (`running`).
+        values: The result of the execution: for every step the values of its batch (`batch`), those
+            of the epoch so far (`running`), and the names for which the step itself returned the
+            latter (`epoch_names`).
 
     Example:
         >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
@@ -30,13 +38,14 @@ class StepLogs(Logs):
 
     def __init__(self, values: StepValues):
         last = values.last
-        super().__init__(last["batch"], last["running"])
+        super().__init__(_values_of_step(last), last["running"], last["batch"])
         self._values = values
 
     def share(self) -> StepLogs:
         """Return an independent copy that shares the values that have been read."""
         copy = StepLogs.__new__(StepLogs)
-        copy._batch, copy._running, copy._values = self._batch, self._running, self._values
+        copy._shown, copy._batch, copy._running = self._shown, self._batch, self._running
+        copy._values = self._values
         dict.update(copy, dict.items(self))
         return copy
 
@@ -53,11 +62,22 @@ class StepLogs(Logs):
     @property
     def steps(self) -> list[Logs]:
         """The logs of every step, first to last."""
-        return [Logs(step["batch"], step["running"]) for step in self._values.each()]
+        return [
+            Logs(_values_of_step(step), step["running"], step["batch"])
+            for step in self._values.each()
+        ]
+
+
+def _values_of_step(step: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values as the step returned them."""
+    names, running = step["epoch_names"], step["running"]
+    return {
+        name: running[name] if name in names else value for name, value in step["batch"].items()
+    }
 
 
 def running_logs(logs: object) -> Logs:
-    """Return the means over the epoch so far, from the logs of its last execution.
+    """Return the values of the epoch so far, from the logs of its last execution.
 
     A custom `train_function` may return a plain dictionary, whose values are used as they are.
     """

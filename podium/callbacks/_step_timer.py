@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import jax
@@ -11,6 +10,7 @@ import numpy as np
 from podium.callbacks._callback import Callback
 from podium.callbacks._console import write_stdout
 from podium.callbacks._step_logs import StepLogs
+from podium.telemetry.internal import DeviceWait, clock
 
 
 class StepTimer(Callback):
@@ -20,7 +20,8 @@ class StepTimer(Callback):
     It waits for every step to finish, so a run with it is a little slower than one without: steps
     no longer overlap with the fetching of data. The time between two steps (data, other callbacks,
     logging) is measured separately: if its share is large, log less often, fuse steps
-    (`steps_per_execution`) or make the data cheaper.
+    (`steps_per_execution`) or make the data cheaper. `history.telemetry` measures most of this in
+    every run, without waiting.
 
     Args:
         batch_size: Samples per step, for `samples_per_second`; without it only steps are counted.
@@ -71,7 +72,7 @@ class StepTimer(Callback):
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Start the clock."""
-        self._start = time.perf_counter()
+        self._start = clock.seconds()
         if self._end is not None and self._num_skipped == self.warmup:
             self.between_seconds.append(self._start - self._end)
 
@@ -79,8 +80,9 @@ class StepTimer(Callback):
         """Wait for the step, and stop the clock."""
         steps = logs.count if isinstance(logs, StepLogs) else 1
         if isinstance(logs, StepLogs):
-            jax.block_until_ready(logs.arrays)
-        self._end = time.perf_counter()
+            with DeviceWait():
+                jax.block_until_ready(logs.arrays)
+        self._end = clock.seconds()
         if self._num_skipped < self.warmup:
             self._num_skipped += 1
         else:

@@ -1,17 +1,19 @@
 """The import hook that makes `import tensorflow`, `keras` and `tf_keras` import Podium.
 
 It is installed only by `python -m podium` and by `install()`. While it is installed, the real
-packages are never imported: a name that Podium lacks raises an ImportError. Which module of Podium
-a path means is in `_module_paths.py`.
+packages are imported inside of `real_imports()` alone: elsewhere a name that Podium lacks raises an
+ImportError. Which module of Podium a path means is in `_module_paths.py`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 
 from podium.compat._module_paths import MODULES, canonical_path, make_module
@@ -87,8 +89,8 @@ def _import_submodule(package: ModuleType, part: str, fullname: str) -> ModuleTy
             raise
         raise ModuleNotFoundError(
             f"No module named {fullname!r}: Podium replaces this package and has no {part!r} in "
-            f"{package.__name__}. The real package is never imported; remove the import, or run "
-            "the script without Podium.",
+            f"{package.__name__}. Remove the import, import the real package inside of `with "
+            "podium.compat.real_imports():`, or run the script without Podium.",
             name=fullname,
         ) from None
 
@@ -143,6 +145,51 @@ def uninstall() -> None:
         is_added = name.startswith("podium.") and canonical_path(name) in MODULES
         if name.partition(".")[0] in _REPLACED or (is_added and _is_made(sys.modules[name])):
             _forget_module(name)
+
+
+_real_modules: dict[str, ModuleType] = {}  # that were imported inside of `real_imports`
+_real_imports_lock = threading.RLock()
+
+
+@contextlib.contextmanager
+def real_imports() -> Iterator[None]:
+    """Let `import tensorflow`, `keras` and `tf_keras` import the real packages in a `with` block,
+    if they are installed.
+
+    Under `python -m podium`, it is how a script reaches the real TensorFlow, as to serve a
+    SavedModel. Use the packages inside of such blocks alone: they import parts of themselves while
+    they run. Other threads import the real packages too while a block is open.
+
+    Example:
+        >>> podium.compat.install()
+        >>> import tensorflow as tf
+        >>> with podium.compat.real_imports():
+        ...     pass  # here, `import tensorflow` imports the real package
+        >>> import tensorflow
+        >>> tensorflow is tf
+        True
+        >>> podium.compat.uninstall()
+    """
+    with _real_imports_lock:
+        if _finder not in sys.meta_path:
+            yield
+            return
+        position = sys.meta_path.index(_finder)
+        sys.meta_path.remove(_finder)
+        replaced = _swap_modules(_real_modules)
+        try:
+            yield
+        finally:
+            _real_modules.update(_swap_modules(replaced))
+            sys.meta_path.insert(position, _finder)
+
+
+def _swap_modules(modules: dict[str, ModuleType]) -> dict[str, ModuleType]:
+    """Replace the modules of all replaced packages by other ones; return the former."""
+    names = [name for name in sys.modules if name.partition(".")[0] in _REPLACED]
+    former = {name: sys.modules.pop(name) for name in names}
+    sys.modules.update(modules)
+    return former
 
 
 def _is_made(module: ModuleType) -> bool:

@@ -38,11 +38,18 @@ def make_getattr(
 
 _TENSORFLOW = "podium.compat.tensorflow"
 tensorflow = make_getattr(_TENSORFLOW, "tf")
+autograph = make_getattr(f"{_TENSORFLOW}.autograph", "tf.autograph")
+autograph_experimental = make_getattr(
+    f"{_TENSORFLOW}.autograph.experimental", "tf.autograph.experimental"
+)
 compat = make_getattr(f"{_TENSORFLOW}.compat", "tf.compat")
 config = make_getattr(f"{_TENSORFLOW}.config", "tf.config")
 config_experimental = make_getattr(f"{_TENSORFLOW}.config.experimental", "tf.config.experimental")
 data = make_getattr(f"{_TENSORFLOW}.data", "tf.data")
 distribute = make_getattr(f"{_TENSORFLOW}.distribute", "tf.distribute")
+distribute_experimental = make_getattr(
+    f"{_TENSORFLOW}.distribute.experimental", "tf.distribute.experimental"
+)
 data_experimental = make_getattr(f"{_TENSORFLOW}.data.experimental", "tf.data.experimental")
 dtypes = make_getattr(f"{_TENSORFLOW}.dtypes", "tf.dtypes")
 errors = make_getattr(f"{_TENSORFLOW}.errors", "tf.errors")

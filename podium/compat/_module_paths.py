@@ -34,6 +34,7 @@ _TF = "podium.compat.tensorflow"
 _ENGINE = "podium.compat.keras.engine"
 _TOOLS = "podium.compat._source_tools"
 _LAYERS = "podium.layers"
+_OPTIMIZERS = ("adadelta", "adagrad", "adam", "adamax", "ftrl", "nadam", "rmsprop", "sgd")
 _OPERATIONS = (_TF, f"{_TF}.math", f"{_TF}.linalg")
 
 # For each path, the packages whose public names it has, the first that has a name first; or
@@ -56,6 +57,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "keras.utils.data_utils": ("podium.utils",),
     "keras.utils.dataset_utils": ("podium.utils",),
     "keras.utils.generic_utils": ("podium.utils",),
+    "keras.utils.io_utils": (f"{_TOOLS}:path_to_string",),
     "keras.utils.image_utils": ("podium.utils",),
     "keras.utils.layer_utils": ("podium.models",),
     "keras.utils.losses_utils": (
@@ -63,10 +65,16 @@ MODULES: dict[str, tuple[str, ...]] = {
         "podium.distribute",
         "podium.losses",
     ),
+    "keras.utils.mode_keys": (f"{_TOOLS}:ModeKeys",),
     "keras.utils.np_utils": ("podium.utils",),
     "keras.utils.object_registration": ("podium.utils",),
+    "keras.utils.tf_contextlib": ("contextlib",),
     "keras.utils.tf_inspect": ("inspect",),
-    "keras.utils.version_utils": (f"{_TOOLS}:ModelVersionSelector", f"{_TOOLS}"),
+    "keras.utils.traceback_utils": (f"{_TOOLS}:filter_traceback",),
+    "keras.utils.version_utils": (
+        f"{_TOOLS}:ModelVersionSelector",
+        f"{_TOOLS}:disallow_legacy_graph",
+    ),
     "keras.utils.vis_utils": ("podium.utils",),
     # --- Keras's files
     "keras.saving.hdf5_format": ("podium.saving",),
@@ -101,8 +109,13 @@ MODULES: dict[str, tuple[str, ...]] = {
         "podium.core:DTypePolicy=Policy",
         "podium.compat.keras.mixed_precision",
     ),
-    "keras.optimizers.adam": ("podium.optimizers",),
     "keras.optimizers.optimizer": ("podium.optimizers",),
+    **{f"keras.optimizers.{name}": ("podium.optimizers",) for name in _OPTIMIZERS},
+    **{
+        f"keras.optimizers.legacy.{name}": ("podium.optimizers.legacy",)
+        for name in (*_OPTIMIZERS, "gradient_descent")
+    },
+    "keras.optimizers.schedules.learning_rate_schedule": ("podium.optimizers.schedules",),
     "keras.optimizers.optimizer_v1": (f"{_TOOLS}:V1Optimizer=Optimizer",),
     "keras.optimizers.optimizer_v2": ("podium.optimizers",),
     "keras.optimizers.optimizer_v2.adam": ("podium.optimizers",),
@@ -159,7 +172,6 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tensorflow.python.framework.errors": (f"{_TF}.errors",),
     "tensorflow.python.framework.errors_impl": (f"{_TF}.errors",),
     "tensorflow.python.framework.ops": (
-        f"{_TOOLS}:inside_function",
         f"{_TOOLS}:executing_eagerly_outside_functions",
         _TF,
     ),

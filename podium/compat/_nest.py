@@ -3,10 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-
 from podium._typing import Tree
-from podium.core import map_structure as map_leaves
 
 
 def is_nested(structure: Tree) -> bool:
@@ -42,12 +39,19 @@ def _leaves(structure: Tree) -> list[Any]:
 def map_structure(func: Callable[..., Any], *structure: Tree, **kwargs: Any) -> Tree:
     """Apply a function to the leaves of one structure, or of several of the same form.
 
+    As in TensorFlow, None and the containers of replicas and of sparse values are leaves.
+
     Example:
         >>> from podium.compat import tensorflow as tf
         >>> tf.nest.map_structure(lambda x: x + 1, {"a": 1, "b": [2]})
         {'a': 2, 'b': [3]}
     """
-    return map_leaves(func, *structure)
+    if not structure:
+        raise ValueError("map_structure was given no structure; at least one was expected.")
+    for other in structure[1:]:
+        assert_same_structure(structure[0], other, **kwargs)
+    rows = zip(*map(flatten, structure), strict=True)
+    return pack_sequence_as(structure[0], [func(*row) for row in rows])
 
 
 def map_structure_up_to(
@@ -137,9 +141,18 @@ def assert_same_structure(
         >>> from podium.compat import tensorflow as tf
         >>> tf.nest.assert_same_structure([1, 2], [3, 4])
     """
-    structures = [jax.tree.structure(map_leaves(lambda leaf: 0, nest)) for nest in (nest1, nest2)]
-    if bool(structures[0] != structures[1]):  # type: ignore[operator]
+    if _form(nest1, check_types) != _form(nest2, check_types):
         raise ValueError(
             f"The structures {nest1!r} and {nest2!r} differ; the same lists, tuples and keys were "
             "expected."
         )
+
+
+def _form(structure: Tree, check_types: bool) -> object:
+    """Return what the structures of one form have in common."""
+    if isinstance(structure, dict):
+        return {key: _form(part, check_types) for key, part in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        kind = type(structure) if check_types else list
+        return kind.__name__, [_form(part, check_types) for part in structure]
+    return None

@@ -17,6 +17,7 @@ from types import ModuleType, TracebackType
 
 from podium import callbacks, optimizers
 from podium.compat._import_hook import install
+from podium.compat._verify_command import main as verify_command
 from podium.distribute import scale_loss_for_distribution
 from podium.distribute.internal import main as launch
 
@@ -25,10 +26,11 @@ usage: python -m podium script.py [arguments...]
        python -m podium -m module [arguments...]
        python -m podium -c command [arguments...]
        podium launch [--workers N] script.py [arguments...]
+       podium verify [--write-digests] path [paths...]
 
 Run a program written for TensorFlow or Keras, unmodified, on Podium: imports of tensorflow, keras
-and tf_keras find Podium's names. The real packages are never imported, and nothing outside of this
-run changes.
+and tf_keras find Podium's names. The real packages are imported inside of `with
+podium.compat.real_imports():` alone, and nothing outside of this run changes.
 
 Names that excerpts of Keras's training loop use without importing them are found too, unless the
 program defines them: optimizers, callbacks_module, scale_loss_for_distribution."""
@@ -48,6 +50,8 @@ def main(arguments: list[str]) -> int:
     option, parameters = arguments[0], arguments[1:]
     if option == "launch" and not os.path.exists("launch"):
         return launch(parameters)
+    if option == "verify" and not os.path.exists("verify"):
+        return verify_command(parameters)
     if option in ("-m", "-c"):
         if not parameters:
             sys.stderr.write(

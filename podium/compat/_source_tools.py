@@ -4,6 +4,7 @@ Keras's training loop import: waiting for the device, tracing, decorators, const
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -12,7 +13,6 @@ from jax.experimental import sparse
 
 from podium._typing import TensorLike
 from podium.core import convert_to_tensor
-from podium.core.internal import is_tracing
 
 _T = TypeVar("_T")
 
@@ -26,11 +26,6 @@ def async_wait() -> None:
     """Wait until everything that was started on the devices is computed, and callbacks have run."""
     jax.block_until_ready([array for array in jax.live_arrays() if not array.is_deleted()])
     jax.effects_barrier()
-
-
-def inside_function() -> bool:
-    """Return whether the running code is traced to be compiled."""
-    return is_tracing()
 
 
 def executing_eagerly_outside_functions() -> bool:
@@ -69,6 +64,28 @@ def make_decorator(
         setattr(decorator_func, attribute, getattr(target, attribute, None))
     decorator_func.__dict__["__wrapped__"] = target
     return decorator_func
+
+
+def disallow_legacy_graph(class_name: str, method_name: str) -> None:
+    """Do nothing: there are no graphs of TensorFlow 1."""
+
+
+def filter_traceback(fn: _T) -> _T:
+    """Return what the decorator is applied to: tracebacks show every call."""
+    return fn
+
+
+class ModeKeys:
+    """The names of the three kinds of runs."""
+
+    TRAIN = "train"
+    TEST = "test"
+    PREDICT = "predict"
+
+
+def path_to_string(path: object) -> object:
+    """Return a path-like object as a string, and other values as they are."""
+    return os.fspath(path) if isinstance(path, os.PathLike) else path
 
 
 class V1Optimizer:

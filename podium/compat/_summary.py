@@ -17,12 +17,13 @@ import numpy as np
 
 from podium._typing import TensorLike
 from podium.core import convert_to_tensor
+from podium.core.internal import PublicRepr
 
 # Not thread-local: a program may be traced beside the training, on a thread of its own.
 _active: list[tuple[SummaryWriter, TensorLike | None]] = []
 
 
-class SummaryWriter(abc.ABC):
+class SummaryWriter(PublicRepr, abc.ABC):
     """Receives the summaries that are written while it is the default writer.
 
     A subclass stores them: in a list, a file, a database.
@@ -112,7 +113,7 @@ def scalar(
         # Unordered, which several devices require; every value carries its step.
         jax.debug.callback(write, value, count)
     else:
-        write(value, count)
+        write(value, step)  # a counter may be larger than JAX's ints
     return True
 
 

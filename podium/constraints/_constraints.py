@@ -14,9 +14,10 @@ from jax import Array
 
 from podium._typing import Config, TensorLike
 from podium.core import Tensor, convert_to_tensor, dispatch, epsilon
+from podium.core.internal import PublicRepr
 
 
-class Constraint:
+class Constraint(PublicRepr):
     """Base class of constraints on weights, which optimizers apply after each update.
 
     A subclass implements `__call__(w)`, which returns the constrained value, and `get_config` if

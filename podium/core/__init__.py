@@ -10,6 +10,7 @@ from podium.core._dispatch import dispatch as dispatch
 from podium.core._dispatch import lift as lift
 from podium.core._errors import LeakedValueError as LeakedValueError
 from podium.core._errors import TapedValueError as TapedValueError
+from podium.core._errors import caller_location as caller_location
 from podium.core._errors import closest_match as closest_match
 from podium.core._errors import unknown_choice as unknown_choice
 from podium.core._errors import warn_user as warn_user
@@ -46,12 +47,12 @@ from podium.core.autodiff._stateful_call import dispatch_closure as dispatch_clo
 from podium.core.autodiff._stateful_call import record_call as record_call
 from podium.core.autodiff._tape import GradientTape as GradientTape
 from podium.core.compile._function import Function as Function
-from podium.core.compile._function import TensorSpec as TensorSpec
 from podium.core.compile._function import function as function
 from podium.core.compile._function import functions_run_eagerly as functions_run_eagerly
 from podium.core.compile._function import run_functions_eagerly as run_functions_eagerly
 from podium.core.compile._stream import OutOfRange as OutOfRange
 from podium.core.compile._stream import Stream as Stream
+from podium.core.compile._tensor_spec import TensorSpec as TensorSpec
 from podium.core.tensor._convert import convert_to_numpy as convert_to_numpy
 from podium.core.tensor._convert import convert_to_tensor as convert_to_tensor
 from podium.core.tensor._convert import is_tensor as is_tensor

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
     from podium._typing import Shape
@@ -16,8 +17,32 @@ if TYPE_CHECKING:
     from podium.core.compile._stream import TraceSetting
     from podium.core.compile._undo_on_error import undo_on_error
     from podium.core.compile._variable_scope import VariableScope
+    from podium.core.tensor._tensor import Tensor
+    from podium.core.tensor._variable import Variable
 
 _Result = TypeVar("_Result")
+
+
+class CompilationRecorder(Protocol):
+    """Records what is compiled during a run of a model; see `podium.telemetry`."""
+
+    def record_compilation(self, name: str) -> contextlib.AbstractContextManager[object]:
+        """Return a context in which a program is compiled."""
+
+
+class LossScaler(Protocol):
+    """Scales the losses that tapes differentiate; see `podium/optimizers/_dynamic_scale.py`."""
+
+    is_off: bool
+
+    def scales(self, sources: Sequence[Any]) -> bool:
+        """Return whether gradients with respect to these are computed of a scaled loss."""
+
+    def make_seed(self, target: Tensor | Variable) -> Tensor:
+        """Return the weights of the elements of a target."""
+
+    def unscale(self, gradients: list[Tensor | None]) -> list[Tensor | None]:
+        """Return the gradients of the target as it is."""
 
 
 class _Context(threading.local):
@@ -28,8 +53,8 @@ class _Context(threading.local):
     autocast_dtype: str | None = None  # the dtype in which the running layer reads float Variables
     bare_arrays: bool = False  # whether the running layer's `call` computes with bare jax.Arrays
     name_scopes: tuple[str, ...] = ()  # open name scopes, outermost first
-    # results of metrics by id, and values that are computed from those alone
-    metric_values: dict[int, Any] | None = None
+    # results of metrics by id, and values computed from those alone: `metrics/_batch_values.py`
+    metric_values: Any = None
     forward_mode: bool = False  # derivatives are forward-mode: custom backward rules do not apply
     layout: Any = None  # of the strategy whose scope is open, if it has several devices
     chief_only_callback: str | None = None  # the running callback, if only the chief runs it
@@ -38,6 +63,8 @@ class _Context(threading.local):
     scales_means: bool = False  # whether the caller of a loss divides means by the replicas
     unsplit_shape: Shape | None = None  # of an argument of `Strategy.run`, if none of them is split
     replica_axes: tuple[str, ...] | None = None  # mesh axes of the replicas, inside `Strategy.run`
+    loss_scaler: LossScaler | None = None  # scales what tapes differentiate, in a train step
+    recorder: CompilationRecorder | None = None  # of the run of a model that the thread is in
 
 
 context = _Context()

@@ -70,7 +70,7 @@ def dispatch(fn: AnyFunction, /, *args: Any, **kwargs: Any) -> Any:
     wrapped = wrap_result(result)
     metric_values = context.metric_values
     if metric_values and values and all(id(value) in metric_values for value in values):
-        metric_values.update((id(value), value) for value in tree_leaves(wrapped))
+        metric_values.mark_computed(wrapped, functools.partial(dispatch, fn), args, kwargs)
     return wrapped
 
 

@@ -10,6 +10,7 @@ import difflib
 import sys
 import warnings
 from collections.abc import Iterable
+from types import FrameType
 
 OPAQUE_CONTAINER = """\
 A {name} that holds Tensors was returned or passed as an argument, and {name} is not registered \
@@ -160,12 +161,28 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
         'look here'
     """
     frame, level = sys._getframe(1), 2
-    while (
-        frame.f_back is not None
-        and frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES
-    ):
+    while frame.f_back is not None and _is_in_library(frame):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def caller_location() -> tuple[str, int]:
+    """Return the file and the line of the first caller outside of Podium and JAX, for a warning
+    that is given later, such as from a thread.
+
+    Example:
+        >>> file, line = podium.core.caller_location()
+        >>> line > 0
+        True
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_in_library(frame):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def _is_in_library(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES
 
 
 _LIBRARIES = ("podium", "jax", "contextlib")

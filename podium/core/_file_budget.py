@@ -47,7 +47,9 @@ class FileBudget:
         }
 
     def allow(self, kind: str, amount: int) -> None:
-        """Set what may be used of a kind that depends on the contents: "weights", "objects"."""
+        """Set what may be used of a kind that depends on the contents: "weights" of the file,
+        "new weights" that are initialized, "objects".
+        """
         self._remaining[kind] = amount
 
     def limits(self, kind: str) -> bool:

@@ -13,10 +13,11 @@ from podium._typing import Config, T
 from podium.core._errors import unknown_choice
 from podium.core._names import snake_case
 from podium.core._object_config import build_object
+from podium.core._public_repr import PublicRepr
 from podium.core._registry import explicit_name, get_registered_name, get_registered_object
 
 
-class NameRegistry:
+class NameRegistry(PublicRepr):
     """Members of one kind that have string names: activations, initializers, regularizers, ...
 
     Args:
@@ -98,7 +99,16 @@ class NameRegistry:
             return self.get(config)
         if "class_name" not in config:
             raise ValueError(f"The config {dict(config)!r} of a {self.kind} has no 'class_name'.")
-        return build_object(config, lambda config: self._find(config["class_name"]), custom_objects)
+        return build_object(config, self._find_class, custom_objects)
+
+    def _find_class(self, config: Mapping[str, Any]) -> Any:
+        try:
+            return self._find(config["class_name"])
+        except ValueError as error:
+            raise ValueError(
+                f"{error} If it is your own, decorate it with "
+                "`@podium.saving.register_keras_serializable()`, or pass it in `custom_objects`."
+            ) from None
 
     def _find(self, name: str) -> Any:
         member = get_registered_object(name)

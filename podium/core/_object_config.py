@@ -19,6 +19,7 @@ from podium.core._registry import get_registered_object
 FindBuiltin = Callable[[Mapping[str, Any]], Any]
 
 _class_loaders: dict[str, Callable[[], type]] = {}
+_layer_finders: list[Callable[[str], type | None]] = []
 
 
 def register_class_loader(name: str, load: Callable[[], type]) -> None:
@@ -34,6 +35,24 @@ def register_class_loader(name: str, load: Callable[[], type]) -> None:
 def load_class(name: str) -> type | None:
     """Return the class that `register_class_loader` was called for, or None."""
     return _class_loaders[name]() if name in _class_loaders else None
+
+
+def register_layer_finder(find: Callable[[str], type | None]) -> None:
+    """Let packages below the layers find the class of a layer, which an activation may be.
+
+    Args:
+        find: Returns the public layer of a name, or None. It may import the package of layers.
+    """
+    _layer_finders.append(find)
+
+
+def find_layer_class(name: str) -> type | None:
+    """Return the public layer of a name, or the model class of that name, or None."""
+    for find in _layer_finders:
+        layer_class = find(name)
+        if layer_class is not None:
+            return layer_class
+    return load_class(name)
 
 
 def resolve_class(

@@ -19,13 +19,14 @@ import numpy as np
 from podium._typing import Config, Shape
 from podium.core._context import context, override
 from podium.core._names import auto_name
+from podium.core._public_repr import PublicRepr
 from podium.core._validation import check_int
 from podium.core.tensor._variable import Variable
 
 _KEY_TYPE = "threefry2x32"  # two uint32 of state, on every device
 
 
-class SeedGenerator:
+class SeedGenerator(PublicRepr):
     """A stream of random keys that can be saved, restored and repeated.
 
     Its state is a Variable of two numbers, the seed and the number of draws. Inside
@@ -56,6 +57,7 @@ class SeedGenerator:
             name=f"{self.name}_state",
             aggregation="only_first_replica",
         )
+        self.state.is_seed = True
 
     @property
     def initial_seed(self) -> int:
@@ -188,6 +190,19 @@ def random_state() -> dict[str, Any]:
         "numpy": numpy_state,
         "seed": global_seed_generator().initial_seed,
     }
+
+
+def drawn_generators(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """Return the names of the global generators that differ between two results of
+    `random_state`.
+    """
+    names = []
+    if before["python"] != after["python"]:
+        names.append("random")
+    first, second = before["numpy"], after["numpy"]
+    if first["rest"] != second["rest"] or not np.array_equal(first["keys"], second["keys"]):
+        names.append("np.random")
+    return names
 
 
 def set_random_state(state: dict[str, Any]) -> None:

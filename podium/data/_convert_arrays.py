@@ -39,7 +39,8 @@ def is_array_source(value: object) -> bool:
         value = value if isinstance(value, Mapping) else record_to_dict(value)
         if not isinstance(value, (Mapping, list, tuple)) or not value:
             break
-        value = next(iter(value.values())) if isinstance(value, Mapping) else value[0]
+        parts = list(value.values()) if isinstance(value, Mapping) else value
+        value = next((part for part in parts if part is not None), None)
     if isinstance(value, (Mapping, list, tuple, range, str, bytes, *_SCALARS)):
         return True
     return is_array_like(value) or is_hugging_face_table(value)
@@ -58,7 +59,8 @@ def convert_arrays(
             dataclasses of those.
         name: The argument's name, for messages.
         keep_tensors: Whether JAX arrays and Tensors are returned as they are.
-        optional: Whether None is accepted, and stays None.
+        optional: Whether None is accepted for all of it. None inside a structure always is, and
+            stays None: the value of an `Input(optional=True)`.
 
     Raises:
         TypeError: A leaf is not an array of numbers; the message names it.
@@ -66,10 +68,7 @@ def convert_arrays(
     """
     if value is None:
         if not optional:
-            raise ValueError(
-                f"`{name}` is None; an array was expected. Leave out inputs that the model does "
-                "not have."
-            )
+            raise ValueError(f"`{name}` is None; an array was expected.")
         return None
     value = record_to_dict(value)
     if is_hugging_face_table(value):
@@ -79,7 +78,7 @@ def convert_arrays(
         _refuse_empty(value, name)
         refuse_splits(value, name)
         return {
-            key: convert_arrays(part, f"{name}[{key!r}]", keep_tensors, optional)
+            key: convert_arrays(part, f"{name}[{key!r}]", keep_tensors)
             for key, part in value.items()
         }
     if isinstance(value, (list, tuple)):
@@ -87,7 +86,7 @@ def convert_arrays(
         if is_number_list(value):
             return _check_samples(array_from_list(value, name), name)
         parts = [
-            convert_arrays(part, f"{name}[{index}]", keep_tensors, optional)
+            convert_arrays(part, f"{name}[{index}]", keep_tensors)
             for index, part in enumerate(value)
         ]
         return rebuild_sequence(value, parts)

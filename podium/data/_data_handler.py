@@ -17,15 +17,15 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from podium._typing import Tree
 from podium.core import Selection, check_choice, warn_user
-from podium.core.internal import TraceSetting, check_int
+from podium.core.internal import PublicRepr, check_int
 from podium.data._argument_names import ARGUMENT_NAMES
 from podium.data._device_budget import device_budget
 from podium.data._iterator import Iterator
+from podium.data._random_draws import RandomDraws
 from podium.data._read_ahead import ReadAhead
+from podium.data._steps_per_execution import StepsPerExecution
 from podium.data.adapters._adapter import DataAdapter, Position
 from podium.data.adapters._batch_reader import BatchReader
 from podium.data.adapters._choose_adapter import choose_adapter
@@ -33,54 +33,7 @@ from podium.data.adapters._choose_adapter import choose_adapter
 _MANY_STEPS = 100_000  # an epoch of unknown length that reaches this many steps warns
 
 
-class StepsPerExecution(TraceSetting):
-    """The number of steps of an execution, as a value that code written for Keras 2 can read.
-
-    A user's `make_train_function` may read `model._steps_per_execution`. While a `DataHandler`
-    iterates, it sets the number to the steps of the current execution, which are fewer at the end
-    of an epoch, and restores it. A compiled function that reads it has one program for each number.
-    Podium itself passes the number by value.
-
-    Args:
-        value: The number of steps, or "auto" for a number that is chosen while steps run.
-
-    Example:
-        >>> k = podium.data.StepsPerExecution(4)
-        >>> k.assign(3)
-        >>> int(k), k.value(), k.numpy().item()
-        (3, 3, 3)
-    """
-
-    dtype = np.dtype("int64")
-    shape = ()
-
-    def __init__(self, value: int | str = 1):
-        super().__init__(1)
-        self.auto = value == "auto"
-        self.assign(1 if value == "auto" else value)
-
-    def assign(self, value: int | str) -> None:
-        """Set the number; a run that has started is not affected."""
-        self.current = self.given = check_int("steps_per_execution", value, integral_floats=True)
-
-    def numpy(self) -> np.int64:
-        """Return the number as a NumPy scalar."""
-        return np.int64(self.read())
-
-    def value(self) -> int:
-        """Return the number."""
-        return self.read()
-
-    def __int__(self) -> int:
-        return self.read()
-
-    __index__ = __int__
-
-    def __repr__(self) -> str:
-        return f"StepsPerExecution({self.current})"
-
-
-class DataHandler:
+class DataHandler(PublicRepr):
     """Iterates over a source of batches in epochs and steps, as `fit`, `evaluate` and `predict` do.
 
     `steps()` reads one batch ahead: it yields a step only if there is a batch for it. A source of
@@ -211,8 +164,7 @@ class DataHandler:
         self._first_epoch = self._initial_epoch
         passes = 2 if caller == "validation" else self.num_epochs
         self._adapter.keep_on_device(device_budget(), passes)
-        reader = BatchReader(self._adapter, same_lengths, check)
-        self._reader = None if self._adapter.checked else reader
+        self._reader = self._make_reader(same_lengths, check)
         self._elements: Iterable[Tree] | None = None
         self._iterator: Iterator
         self._iteration_epoch = self._initial_epoch  # in which the current iteration was started
@@ -220,10 +172,10 @@ class DataHandler:
         self._epoch = self._initial_epoch
         self._first_step = 0  # where the first epoch continues, after `seek`
         self._returned_before_epoch = 0  # batches of the iteration before the current epoch
-        self._start(self._initial_epoch)
+        self._draws = RandomDraws(recording=not self._adapter.quick)
         self._current_step, self._insufficient_data = 0, False
         self.execution_steps = self.steps_per_execution
-        self.peek()
+        self._read_first_batch()
 
     # --- iterating
 
@@ -245,7 +197,11 @@ class DataHandler:
                 ):
                     self._start(epoch)
                 iterator = self._iterator
-                if iterator.is_exhausted() and not self._first_step:
+                if self._first_step:  # a batch of a resumed epoch is not read before it is used
+                    limit = self._max_steps()
+                    if limit is not None and self._first_step >= limit:
+                        self._end_iteration()
+                elif iterator.is_exhausted():
                     self._warn_insufficient_data()  # an epoch without a batch does not begin
                     return
                 self._epoch, self._has_started = epoch, True
@@ -316,6 +272,7 @@ class DataHandler:
             True
         """
         self._check_seekable()
+        self._draws.release(self._iterator.num_returned)
         step = self._iterator.num_returned - self._returned_before_epoch
         source_position = self._adapter.position(self._iterator.num_returned)
         # "walk" is the epoch in which the iteration was started.
@@ -351,8 +308,67 @@ class DataHandler:
         if ended:
             self._first_epoch, self._first_step = self._first_epoch + 1, 0
             if self._adapter.should_recreate_iterator():
-                self._iterator.is_exhausted()  # ends the iteration, which shuffles count
+                self._end_iteration()
                 self._start(self._first_epoch)
+
+    def replay(self, position: dict[str, Any], ended: bool) -> None:
+        """Continue the current `enumerate_epochs` from a position, as a resumed run does.
+
+        Args:
+            position: The position, in the current epoch.
+            ended: Whether that epoch has ended.
+        """
+        if ended:
+            self.seek(position, ended)
+            return
+        iterator = self._iterator
+        self._start(position["walk"], position["place"])
+        iterator.replace_elements(self._iterator)  # the one that `enumerate_epochs` has yielded
+        self._iterator, self._has_started = iterator, True
+        self._returned_before_epoch = -position["step"]
+        limit = self._max_steps()
+        iterator.allow(
+            None if limit is None else limit - position["step"], self.steps_per_execution
+        )
+
+    def read_ahead(self, count: int) -> list[Tree]:
+        """Return up to `count` of the next batches; `replay` then returns to those before."""
+        return [] if self._iterator.is_exhausted() else self._iterator.next_group(count)
+
+    # --- random numbers that the source draws from the global generators
+
+    def record_draws(self) -> None:
+        """Record from now on what the source draws, so that a resumed run draws the same numbers.
+
+        A source that draws is read in the caller's thread, in an order that is always the same.
+        """
+        self._draws.recording = not self._adapter.quick
+
+    def draws(self) -> tuple[set[str], set[str]]:
+        """Return the names of the generators that the source has drawn from, and of those among
+        them whose numbers cannot be drawn again, because other threads or processes have drawn.
+        """
+        from_processes = self._adapter.process_draws()
+        drawn = self._draws.generators | from_processes
+        return drawn, drawn if self._adapter.concurrent else from_processes
+
+    def unused_draws(self, position: dict[str, Any] | None = None) -> list[dict[str, Any] | None]:
+        """Return the state of the generators before each batch that was read after a position, for
+        `read_again`; by default after those that were returned.
+        """
+        if position is None:
+            return self._draws.unused_states(self._iterator.num_returned)
+        if position["walk"] != self._iteration_epoch:
+            return []
+        return self._draws.unused_states(self._returned_before_epoch + position["step"])
+
+    def read_again(self, states: list[dict[str, Any] | None]) -> None:
+        """Read the next batches, each with the generators in its state, and keep them."""
+        batches = []
+        for state in states:
+            self._draws.restore(state)
+            batches.append(self._iterator.read_next())
+        self._iterator.unread(batches)
 
     def order(self) -> list[Any]:
         """Return what determines the order of the next iteration from the start, as a
@@ -370,6 +386,22 @@ class DataHandler:
         if order:
             self._adapter.set_order(order)
             self._has_started = True  # the iteration that was prepared has another order
+
+    def unused_validation_draws(self) -> list[dict[str, Any] | None] | None:
+        """Return the `unused_draws` of an iteration that was prepared and has not started; None if
+        the next `enumerate_epochs` starts a new one.
+        """
+        return None if self._has_started else self.unused_draws()
+
+    def restart(self, states: list[dict[str, Any] | None] | None) -> None:
+        """Prepare the next iteration from the start as in the run that
+        `unused_validation_draws` described.
+        """
+        if states is None:
+            self._has_started = True
+        elif states:
+            self._start(self._initial_epoch)
+            self.read_again(states)
 
     def _check_seekable(self) -> None:
         if not self._adapter.seekable:
@@ -468,20 +500,42 @@ class DataHandler:
 
     # --- implementation
 
+    def _make_reader(
+        self, same_lengths: bool, check: Callable[[Tree], None] | None
+    ) -> BatchReader | None:
+        """Return what validates batches, if they are not known to be valid; rows that are kept on
+        the device are validated now, all at once.
+        """
+        if not self._adapter.checked:
+            return BatchReader(self._adapter, same_lengths, check)
+        rows = self._adapter.kept_rows()
+        if check is not None and rows is not None:
+            check(rows)
+        return None
+
+    def _read_first_batch(self) -> None:
+        """Read the first batch, and record whether random numbers are drawn for it."""
+        self._start(self._initial_epoch)
+        self.peek()
+        self._draws.recording = False
+
     def _start(self, epoch: int, start: Position = 0) -> None:
         """Start a new iteration; if the source can only continue, keep the iterator and what it has
         read ahead.
         """
         self._adapter.start = start
         elements = self._adapter.iterate(epoch, start)
+        if elements is not self._elements:
+            self._draws.begin()
         if not self._adapter.one_shot or elements is not self._elements:
             if self._elements is not None:
                 self._iterator.close()
             first = start if isinstance(start, int) else 0
             batches = elements if self._reader is None else self._reader.read(elements, first)
             if not self._adapter.one_shot and not self._adapter.quick:
-                batches = ReadAhead(batches, self.steps_per_execution)
-            self._elements, self._iterator = elements, Iterator(batches, self._transform)
+                batches = ReadAhead(batches, self.steps_per_execution, self._draws)
+            self._elements = elements
+            self._iterator = Iterator(batches, self._transform, is_measured=True)
             self._iteration_epoch = epoch
         self._has_started = False
 
@@ -499,6 +553,11 @@ class DataHandler:
         self.steps_per_execution = steps.given
         steps.current = steps.given if self._outer_steps is None else self._outer_steps
         self._adapter.close()
+
+    def _end_iteration(self) -> None:
+        """End an iteration of which no batch is left: shuffles count the iterations."""
+        if self._adapter.should_recreate_iterator():
+            self._iterator.is_exhausted()
 
     def _max_steps(self) -> int | None:
         """Return the step before which an epoch stops although there may be more batches, or None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from podium._typing import DTypeLike, Tree
-from podium.core.internal import check_int
+from podium.core.internal import PublicRepr, check_int
 from podium.data._iterator import Iterator
 from podium.data._structure import leaves, map_leaves
 from podium.data.pipelines._batching import BatchPipeline, PaddedBatchPipeline, UnbatchPipeline
@@ -57,7 +57,7 @@ class Cardinality(int):
         return np.int64(self)
 
 
-class Options:
+class Options(PublicRepr):
     """Options of a Dataset, kept for scripts that set them. They do not change what is computed.
 
     Example:

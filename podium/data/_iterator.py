@@ -12,8 +12,10 @@ from typing import Any
 
 from podium._typing import Tree
 from podium.core import Selection, Stream
+from podium.core.internal import num_rows
 from podium.data._read_ahead import ReadAhead
 from podium.data.pipelines._pipeline import Pipeline
+from podium.telemetry.internal import Section, active, clock
 
 
 class Iterator(Stream):
@@ -23,6 +25,7 @@ class Iterator(Stream):
         source: A Dataset, or an iterable of structures of NumPy or JAX arrays. The arrays must not
             change afterwards.
         transform: Applied to each element as it is read.
+        is_measured: Whether reading it is waiting for data in the telemetry of a run.
 
     Example:
         >>> iterator = iter(podium.data.Dataset.from_tensor_slices([1.0, 2.0, 3.0]).batch(2))
@@ -34,7 +37,12 @@ class Iterator(Stream):
         True
     """
 
-    def __init__(self, source: Any, transform: Callable[[Tree], Tree] | None = None):
+    def __init__(
+        self,
+        source: Any,
+        transform: Callable[[Tree], Tree] | None = None,
+        is_measured: bool = False,
+    ):
         super().__init__()
         pipeline = getattr(source, "pipeline", None)
         self._pipeline: Pipeline | None = pipeline
@@ -43,7 +51,9 @@ class Iterator(Stream):
         )
         self._owns_elements = pipeline is not None
         self._transform = transform
+        self._is_measured = is_measured
         self._num_read = 0
+        self._num_rows: int | None = None  # that were read, once they are counted
 
     @property
     def num_returned(self) -> int:
@@ -56,13 +66,26 @@ class Iterator(Stream):
         """
         if self._elements is None:
             raise StopIteration
+        recorder = active.recorder if self._is_measured else None
+        if recorder is not None:
+            start, measured = clock.ns(), recorder.measured
         try:
-            element = next(self._elements)
-        except StopIteration:
-            self._elements = None
-            raise
-        self._num_read += 1
-        return element if self._transform is None else self._transform(element)
+            try:
+                element = next(self._elements)
+            except StopIteration:
+                self._elements = None
+                raise
+            self._num_read += 1
+            if self._transform is not None:
+                element = self._transform(element)
+        finally:
+            if recorder is not None:  # without a call, as this is part of every step
+                elapsed = clock.ns() - start - (recorder.measured - measured)
+                recorder.ns["data"] += elapsed
+                recorder.measured += elapsed
+        if self._num_rows is not None:
+            self._num_rows += num_rows(element)
+        return element
 
     def next_batches(self, count: int) -> list[Tree]:
         """Return up to `count` elements; neighboring rows of arrays on the device come as one
@@ -74,12 +97,13 @@ class Iterator(Stream):
         batches = [self._unread.popleft() for _ in range(min(count, len(self._unread)))]
         count -= len(batches)
         try:
-            while count > 0:
-                element = next_selection(count)
-                size = element.count if isinstance(element, Selection) else 1
-                self._num_read += size
-                count -= size
-                batches.append(element)
+            with Section(active.recorder if self._is_measured else None, "data"):
+                while count > 0:
+                    element = next_selection(count)
+                    size = element.count if isinstance(element, Selection) else 1
+                    self._num_read += size
+                    count -= size
+                    batches.append(element)
         except StopIteration:
             self._elements = None
             if not batches:
@@ -95,6 +119,15 @@ class Iterator(Stream):
         except StopIteration:
             pass  # a short group; the next call raises
         return group
+
+    def rows_returned(self) -> int:
+        """Return the number of rows of the elements that were returned, counted from the first call
+        on.
+        """
+        unread = sum(map(num_rows, self._unread))
+        if self._num_rows is None:
+            self._num_rows = unread
+        return self._num_rows - unread
 
     def is_exhausted(self) -> bool:
         """Return whether no element is left. May read one element ahead, which is kept for the next
@@ -119,6 +152,11 @@ class Iterator(Stream):
         close = getattr(elements, "close", None)
         if close is not None and (self._owns_elements or isinstance(elements, ReadAhead)):
             close()
+
+    def replace_elements(self, other: Iterator) -> None:
+        """Continue with the elements of another iterator, of which none was read."""
+        self.close()
+        self._elements, self._num_read = other._elements, 0
 
     def allow(self, count: int | None, ahead: int) -> None:
         """Permit reading ahead of `count` more elements (None for all), `ahead` at a time."""

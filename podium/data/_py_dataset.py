@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from podium._typing import Tree
+from podium.core.internal import PublicRepr
 
 
 class _NumBatches:
@@ -18,7 +19,7 @@ class _NumBatches:
         return self if instance is None else len(instance)
 
 
-class PyDataset:
+class PyDataset(PublicRepr):
     """Batches by index: override `__len__` (or the property `num_batches`) and `__getitem__`.
 
     `fit` shuffles the order of the batches in each epoch unless `shuffle=False`. It calls

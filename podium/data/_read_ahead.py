@@ -1,7 +1,8 @@
 """ReadAhead: reads a slow source on a thread, a few elements ahead of the caller.
 
 A quick source is read in the caller's own thread: passing an element between threads would cost
-more than reading it.
+more than reading it. So is a source that draws from the global random generators in a run that can
+be resumed: callbacks may draw from them too, and the order must not depend on the threads' speed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from podium._typing import Tree
 from podium.core import warn_user
+from podium.data._random_draws import RandomDraws
 
 _SLOW_SECONDS = 3e-4  # an element that takes longer to read is worth a thread
 _SLOW_READS = 3  # the thread starts after this many slow elements
@@ -30,10 +32,11 @@ class ReadAhead:
     Args:
         elements: The source; nothing else may read from it meanwhile.
         ahead: The largest number of elements that are read and not yet returned.
+        draws: Records the random numbers that the source draws.
     """
 
-    def __init__(self, elements: Iterable[Tree], ahead: int):
-        self._queue = _ElementQueue(iter(elements), max(2, ahead))
+    def __init__(self, elements: Iterable[Tree], ahead: int, draws: RandomDraws | None = None):
+        self._queue = _ElementQueue(iter(elements), max(2, ahead), draws or RandomDraws())
         self._slow_reads = 0
         self._thread: threading.Thread | None = None
         weakref.finalize(self, self._queue.end).atexit = False
@@ -53,12 +56,16 @@ class ReadAhead:
 
     def __next__(self) -> Tree:
         queue = self._queue
+        if self._thread is not None and queue.stopped and not queue.ready:
+            self._thread.join()
+            self._thread = None
         if self._thread is None:
             start = time.perf_counter()
-            element = next(queue.elements)
+            element = queue.read_element()
             queue.read += 1
             self._slow_reads += time.perf_counter() - start > _SLOW_SECONDS
-            if self._slow_reads == _SLOW_READS and not queue.ended:
+            may_start = not queue.ended and not queue.draws_random_numbers
+            if self._slow_reads == _SLOW_READS and may_start:
                 self._thread = threading.Thread(
                     target=queue.fill, name="podium-read-ahead", daemon=True
                 )
@@ -101,14 +108,16 @@ class _ElementQueue:
     to read.
     """
 
-    def __init__(self, elements: Iterator[Tree], ahead: int):
+    def __init__(self, elements: Iterator[Tree], ahead: int, draws: RandomDraws):
         self.elements = elements
+        self._draws = draws
         self.ahead = ahead
         self.allowed: float = 0  # the number of elements that may be read in total
         self.read = 0
         self.ready: deque[tuple[Tree, BaseException | None]] = deque()
         self.changed = threading.Condition()
         self.ended = False
+        self.stopped = False  # whether the thread reads no further
 
     def end(self) -> None:
         """Stop reading, and drop what is ready."""
@@ -117,9 +126,20 @@ class _ElementQueue:
             self.ready.clear()
             self.changed.notify_all()
 
+    @property
+    def draws_random_numbers(self) -> bool:
+        """Whether the source draws random numbers that are recorded: the caller's thread reads."""
+        return self._draws.recording and bool(self._draws.generators)
+
+    def read_element(self) -> Tree:
+        """Return the next element of the source."""
+        return self._draws.read(self.elements) if self._draws.recording else next(self.elements)
+
     def fill(self) -> None:
-        """Read until the source ends or fails, or `end` is called. Runs on the thread."""
-        while True:
+        """Read until the source ends or fails, draws recorded random numbers, or `end` is called.
+        Runs on the thread.
+        """
+        while not self.stopped:
             with self.changed:
                 while not self.ended and (
                     len(self.ready) >= self.ahead or self.read >= self.allowed
@@ -129,12 +149,11 @@ class _ElementQueue:
                     return
             element, error = None, None
             try:
-                element = next(self.elements)
+                element = self.read_element()
             except BaseException as raised:  # raised again in the caller, StopIteration included
                 error = raised
             with self.changed:
                 self.read += 1
                 self.ready.append((element, error))
+                self.stopped = error is not None or self.draws_random_numbers
                 self.changed.notify_all()
-            if error is not None:
-                return

@@ -28,3 +28,7 @@ from podium.distribute._sharded_strategy import ShardedStrategy as ShardedStrate
 from podium.distribute._strategy import OneDeviceStrategy as OneDeviceStrategy
 from podium.distribute._strategy import Strategy as Strategy
 from podium.distribute._sync_check import check_in_sync as check_in_sync
+from podium.distribute.parameter_server import FixedShardsPartitioner as FixedShardsPartitioner
+from podium.distribute.parameter_server import MaxSizePartitioner as MaxSizePartitioner
+from podium.distribute.parameter_server import MinSizePartitioner as MinSizePartitioner
+from podium.distribute.parameter_server import ParameterServerStrategy as ParameterServerStrategy

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from podium._typing import Tree
 from podium.core import Stream, map_structure
-from podium.core.internal import Tensor, check_int_range
+from podium.core.internal import PublicRepr, Tensor, check_int_range
 from podium.distribute._layout import Layout
 from podium.distribute._per_replica import PerReplica
 from podium.distribute._split_batches import num_shares
 
 
-class DistributedDataset:
+class DistributedDataset(PublicRepr):
     """A source of global batches, each split among the replicas. Made by
     `experimental_distribute_dataset`.
 

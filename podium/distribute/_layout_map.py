@@ -12,12 +12,13 @@ from jax.sharding import Mesh
 
 from podium._typing import Shape
 from podium.core import Variable, check_choice
+from podium.core.internal import PublicRepr
 from podium.distribute._layout import Spec
 
 SpecRule = Callable[[Variable, Shape], Spec | None]
 
 
-class LayoutMap:
+class LayoutMap(PublicRepr):
     """Regular expressions of Variables' paths, each with a mesh axis (or None) for every dimension.
 
     The first pattern that is found in a path is used. A Variable without a pattern is replicated;

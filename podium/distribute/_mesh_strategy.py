@@ -26,6 +26,7 @@ from podium.distribute._per_replica import is_per_replica
 from podium.distribute._replica_context import InputContext
 from podium.distribute._replica_runner import ReplicaRunner
 from podium.distribute._strategy import Strategy
+from podium.metrics import LogValue
 
 
 class MeshStrategy(Strategy):
@@ -229,8 +230,8 @@ def _is_array_leaf(value: object) -> bool:
 
 
 def map_replicas(function: Callable[[Any], Any], value: Tree) -> Tree:
-    """Apply a function to each PerReplica and each other leaf of a structure."""
-    if is_per_replica(value):
+    """Apply a function to each PerReplica, LogValue and each other leaf of a structure."""
+    if is_per_replica(value) or isinstance(value, LogValue):
         return function(value)
     if isinstance(value, dict):
         return {key: map_replicas(function, part) for key, part in value.items()}

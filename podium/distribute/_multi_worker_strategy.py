@@ -22,6 +22,7 @@ from podium.distribute._heartbeat import Heartbeat, end_process
 from podium.distribute._launch import watch_launcher
 from podium.distribute._layout import Layout, make_mesh
 from podium.distribute._mesh_strategy import MeshStrategy
+from podium.telemetry.internal import measure
 
 # JAX's own heartbeats would abort a job that was suspended as a whole, which ours do not.
 _JAX_HEARTBEAT_SECONDS = 7 * 86_400
@@ -112,9 +113,10 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
 
         if self.cluster.num_workers == 1:
             return value
-        if how == "chief":
-            return multihost_utils.broadcast_one_to_all(np.asarray(value))
-        return bool(np.any(multihost_utils.process_allgather(np.asarray(bool(value)))))
+        with measure("synchronizing"):
+            if how == "chief":
+                return multihost_utils.broadcast_one_to_all(np.asarray(value))
+            return bool(np.any(multihost_utils.process_allgather(np.asarray(bool(value)))))
 
     def check_equal(self, variables: Iterable[Variable]) -> None:
         """Check that all workers have the same values of Variables.
@@ -130,9 +132,10 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
         checksums = np.array(
             [zlib.crc32(np.ascontiguousarray(v.numpy()).tobytes()) for v in variables], np.uint32
         )
-        all_checksums = np.asarray(
-            multihost_utils.process_allgather(np.append(checksums, np.uint32(len(checksums))))
-        )
+        with measure("synchronizing"):
+            all_checksums = np.asarray(
+                multihost_utils.process_allgather(np.append(checksums, np.uint32(len(checksums))))
+            )
         for worker, row in enumerate(all_checksums):
             if not np.array_equal(row, all_checksums[0]):
                 index = int(np.argmax(row != all_checksums[0]))

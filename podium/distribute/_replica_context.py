@@ -12,13 +12,13 @@ import jax.numpy as jnp
 
 from podium._typing import Tree
 from podium.core import Tensor, check_choice, dispatch, map_structure
-from podium.core.internal import context, wrap
+from podium.core.internal import PublicRepr, context, wrap
 
 if TYPE_CHECKING:
     from podium.distribute._strategy import Strategy
 
 
-class InputContext:
+class InputContext(PublicRepr):
     """The argument of a function passed to `distribute_datasets_from_function`.
 
     Args:
@@ -52,7 +52,7 @@ class InputContext:
         return global_batch_size // self.num_replicas_in_sync
 
 
-class ReplicaContext:
+class ReplicaContext(PublicRepr):
     """For code inside `Strategy.run`: the index of the replica, and collectives.
 
     Args:

@@ -14,9 +14,10 @@ import numpy as np
 from jax.sharding import PartitionSpec
 
 from podium._typing import Tree
-from podium.core import Function, Variable, check_numeric
+from podium.core import Function, Variable, check_numeric, tree_leaves
 from podium.core.internal import (
     ReplicaScope,
+    StepResult,
     VariableScope,
     aggregate_replicas,
     context,
@@ -105,6 +106,7 @@ class ReplicaRunner:
         scope = VariableScope(parent=outer) if is_single else ReplicaScope(parent=outer)
         unsplit_shape = None if arrays else find_batch_shape(leaves)
         traced: list[Any] = []  # the structure of the result, and its leaves
+        marks: dict[int, Any] = {}  # by position of a leaf: the value of the batch alone
 
         def body(*parts: Any) -> tuple[list[Any], list[Any]]:
             values = iter(parts)
@@ -116,10 +118,13 @@ class ReplicaRunner:
                 tapes=(),
             ):
                 local_args, local_kwargs = jax.tree.unflatten(treedef, local)
-                result = preserve_key_order(unwrap_result(fn(*local_args, **local_kwargs)))
-                results, structure = jax.tree.flatten(result)
+                result = preserve_key_order(fn(*local_args, **local_kwargs))
+                marks.clear()
+                marks.update(_results_of_metrics(tree_leaves(result)))
+                results, structure = jax.tree.flatten(preserve_key_order(unwrap_result(result)))
                 traced[:] = [structure, *results]
-                stacked = [jnp.asarray(leaf)[None] for leaf in results if _is_number(leaf)]
+                numbers = [leaf for leaf in results if _is_number(leaf)]
+                stacked = [jnp.asarray(leaf)[None] for leaf in (*numbers, *marks.values())]
                 return stacked, [
                     value if is_single else aggregate_replicas(variable, value)
                     for variable, value in scope.writes.values()
@@ -153,13 +158,14 @@ class ReplicaRunner:
         ]
         arrays_of_replicas = iter(stacked)
         structure, *results = traced
-        return jax.tree.unflatten(
-            structure,
-            [
-                PerReplica(wrap(next(arrays_of_replicas))) if _is_number(leaf) else leaf
-                for leaf in results
-            ],
-        )
+        values = [
+            PerReplica(wrap(next(arrays_of_replicas))) if _is_number(leaf) else leaf
+            for leaf in results
+        ]
+        for position in marks:
+            batch = PerReplica(wrap(next(arrays_of_replicas)))
+            context.metric_values[id(values[position])] = StepResult(values[position], batch)
+        return jax.tree.unflatten(structure, values)
 
     def _trace_single(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -170,6 +176,16 @@ class ReplicaRunner:
             return fn(*args, **kwargs)
         finally:
             self.num_running = 0
+
+
+def _results_of_metrics(leaves: list[Any]) -> dict[int, Any]:
+    """Return, by position, the values for the batch alone of the leaves that metrics returned."""
+    results = context.metric_values or {}
+    return {
+        position: unwrap_result(results[id(leaf)].batch)
+        for position, leaf in enumerate(leaves)
+        if id(leaf) in results
+    }
 
 
 def _is_number(value: object) -> bool:

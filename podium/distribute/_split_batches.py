@@ -22,12 +22,14 @@ from podium.distribute._per_replica import PerReplica, is_per_replica
 
 def num_shares(sizes: set[int], parts: int) -> int:
     """Return into how many shares a batch is split: all, or one if its samples do not divide
-    evenly.
+    evenly, or its arrays have different numbers of rows, of which some may not be samples.
 
     Args:
-        sizes: The numbers of samples of its arrays.
+        sizes: The numbers of rows of its arrays.
         parts: The number of replicas.
     """
+    if len(sizes) > 1:
+        return 1
     return parts if all(size and size % parts == 0 for size in sizes) else 1
 
 

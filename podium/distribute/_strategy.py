@@ -152,6 +152,9 @@ class Strategy:
         """Return one value for all workers; with one worker, its own."""
         return value
 
+    def wait(self) -> None:
+        """Wait until no scheduled step runs: the Variables have the values of all of them."""
+
     def on_run_begin(self, model: Any, what: str) -> None:
         """Called when a "fit", "evaluate" or "predict" of a model begins."""
 

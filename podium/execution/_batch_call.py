@@ -57,9 +57,10 @@ class BatchCall:
         arrays: What the program is called with.
         selection: Rows of a table that are still to be gathered, in place of arrays.
         num_steps: The number of fused steps; None for a program of a single step.
+        num_rows: The number of samples in a batch.
     """
 
-    __slots__ = ("arrays", "key", "num_steps", "selection")
+    __slots__ = ("arrays", "key", "num_rows", "num_steps", "selection")
 
     def __init__(
         self,
@@ -72,6 +73,8 @@ class BatchCall:
         self.arrays = arrays
         self.selection = selection
         self.num_steps = num_steps
+        spec = key[1] if len(key) > 1 else None
+        self.num_rows: int = spec[0][0] if type(spec) is tuple and spec[0] else 1
 
     @classmethod
     def from_batch(cls, batch: Tree) -> BatchCall:

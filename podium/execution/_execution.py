@@ -8,10 +8,10 @@ batches become arrays is in `_batch_call.py`.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import math
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, SupportsInt
@@ -20,25 +20,29 @@ import jax
 import numpy as np
 
 from podium._typing import Tree
-from podium.core import Stream, Variable, map_structure
+from podium.core import OutOfRange, Stream, Variable, map_structure
 from podium.core.internal import (
     Program,
+    PublicRepr,
     Tensor,
     eager_mode,
+    num_rows,
     undo_on_error,
     warn_if_cache_unavailable,
 )
 from podium.execution._batch_call import BatchCall, Key, to_tensors
+from podium.execution._out_of_memory import is_out_of_memory, out_of_memory_error
 from podium.execution._recompilations import Compilations, Recompilations
 from podium.execution._step_values import StepValues
 from podium.execution._tracebacks import remove_internal_frames
-from podium.execution._working_memory import keep_working_memory
+from podium.execution._working_memory import keep_working_memory, return_freed_memory
+from podium.telemetry.internal import Recorder, clock, measure_compilation
 
 _MAX_STEPS_IN_FLIGHT = 8  # single steps that may be computed at a time
 _MAX_STACKS_IN_FLIGHT = 2  # executions of fused steps
 
 
-class Execution:
+class Execution(PublicRepr):
     """A step that reads its own batches: `execution(iterator)` runs it once, or k times when k
     steps are fused.
 
@@ -148,13 +152,23 @@ class Execution:
         """Read the next batch (or the next k) and run the step on it.
 
         Raises:
-            StopIteration: The iterator has no more batches. Fewer than k are run as they are.
+            OutOfRange: The iterator has no more batches; it is a StopIteration. Fewer than k are
+                run as they are.
         """
-        values = self.run(iterator)
+        try:
+            values = self.run(iterator)
+        except OutOfRange:
+            raise
+        except StopIteration as error:
+            raise OutOfRange("The iterator has no more batches.") from error
         return values if self._finish is None else self._finish(values)
 
     def run(
-        self, iterator: Iterator[Tree], steps: int | None = None, max_steps: int = 1
+        self,
+        iterator: Iterator[Tree],
+        steps: int | None = None,
+        max_steps: int = 1,
+        recorder: Recorder | None = None,
     ) -> StepValues:
         """Run the step on the next batches, and return the values of all steps.
 
@@ -162,6 +176,7 @@ class Execution:
             iterator: Yields batches.
             steps: The number of batches to read; by default `steps_per_execution`.
             max_steps: The number that later executions may read: one program serves them all.
+            recorder: Measures the run that the execution belongs to.
 
         Raises:
             StopIteration: The iterator has no more batches. Fewer than `steps` are run as they are.
@@ -170,19 +185,26 @@ class Execution:
         if steps is None:
             steps = int(self._steps_per_execution)
         eagerly = self._run_eagerly or eager_mode.enabled
-        stream = iterator if isinstance(iterator, Stream) else _IteratorStream(iterator)
+        stream = iterator if isinstance(iterator, Stream) else IteratorStream(iterator)
         if steps == 1:
             batches = [stream.next_batch()]
         elif eagerly:  # one by one, although the stream may return several as one selection
             batches = Stream.next_batches(stream, steps)
         else:
             batches = stream.next_batches(steps)
+        if recorder is not None:
+            start, measured = clock.ns(), recorder.measured
+            head = recorder.timeline.head
+            ended_before = head is not None and head.is_ready()
         try:
             if eagerly:
                 results = []
                 for batch in batches:
                     with undo_on_error():
                         results.append(self._step(to_tensors(batch)))
+                if recorder is not None:
+                    rows = sum(map(num_rows, batches))
+                    recorder.add_eager_execution(start, measured, len(batches), rows)
                 return StepValues.from_results(results)
             calls: Iterable[BatchCall]
             if steps == 1:
@@ -194,6 +216,11 @@ class Execution:
                         self._report_result_spec(program)
                     self._steps += 1
                     outputs = self._limit(program.run(call.arrays), _MAX_STEPS_IN_FLIGHT)
+                    if recorder is not None:  # without a call for the time of the host
+                        recorder.timeline.add(outputs, start, 1, call.num_rows, ended_before)
+                        elapsed = clock.ns() - start - (recorder.measured - measured)
+                        recorder.ns["steps"] += elapsed
+                        recorder.measured += elapsed
                     return StepValues(program, outputs)
                 calls = [call]
             else:
@@ -201,18 +228,28 @@ class Execution:
             values = []
             for call in calls:
                 program = self._programs.get(call.key)
+                is_first = program is None
                 if program is not None:
                     self._report_result_spec(program)
                     outputs = self._limit(program.run(call.arrays), _MAX_STACKS_IN_FLIGHT)
                 else:
-                    warn_if_cache_unavailable()
-                    keep_working_memory()
-                    start = time.perf_counter()
-                    program = call.make_program(self._step)
-                    program.discover(call.arrays)
-                    self._report_result_spec(program)
-                    outputs = program.run(call.arrays)
-                    self._add_program(call, program, previous_key, time.perf_counter() - start)
+                    with self._record_compilation(call, previous_key):
+                        program = call.make_program(self._step)
+                        program.discover(call.arrays)
+                        self._report_result_spec(program)
+                        self._programs[call.key] = program
+                        outputs = program.run(call.arrays)
+                if recorder is not None:
+                    recorder.add_execution(
+                        outputs,
+                        start,
+                        measured,
+                        call.num_steps,
+                        call.num_rows,
+                        ended_before,
+                        is_first,
+                    )
+                    start, measured, ended_before = clock.ns(), recorder.measured, False
                 values.append(StepValues(program, outputs, call.num_steps))
                 previous_key = call.batch_key
                 self._steps += call.num_steps or 1
@@ -223,6 +260,37 @@ class Execution:
             ) from error
         except Exception as error:
             raise remove_internal_frames(error) from error.__cause__
+
+    @contextlib.contextmanager
+    def _record_compilation(self, call: BatchCall, previous_key: Key) -> Iterator[None]:
+        """Record the time of a block that compiles a program for a call, and runs it for the first
+        time.
+        """
+        warn_if_cache_unavailable()
+        keep_working_memory()
+        name = getattr(self._step, "__name__", "step")
+        if call.num_steps is not None:
+            name += f" x {call.key[-1]}"
+        cause = self._compilations.describe_cause(call.batch_key, previous_key)
+        start = clock.seconds()
+        with measure_compilation(name, cause):
+            yield
+        self._compilations.record(
+            call.batch_key, previous_key, self._run_number, self._steps + 1, clock.seconds() - start
+        )
+        return_freed_memory()
+
+    def describe_error(self, error: BaseException) -> BaseException:
+        """Return a clearer error if memory was exhausted: XLA reports that when results are read.
+        Other errors are returned as they are.
+        """
+        if not is_out_of_memory(error):
+            return error
+        key = self.latest_key or next(reversed(self._programs), ())
+        programs = [program for k, program in self._programs.items() if k[: len(key)] == key]
+        shapes = [spec[0] for spec in key[1:] if type(spec) is tuple]  # without the number of steps
+        batch_size = shapes[0][0] if shapes and shapes[0] else None
+        return out_of_memory_error(error, batch_size, programs[-1] if programs else None)
 
     def _stack(self, batches: list[Tree], min_length: int) -> Iterator[BatchCall]:
         """Yield calls for batches: one XLA loop for neighbors of the same shape."""
@@ -238,14 +306,6 @@ class Execution:
                 yield calls[0].place()  # another shape, such as the smaller last batch
             else:
                 yield BatchCall.stack(calls, length)
-
-    def _add_program(
-        self, call: BatchCall, program: Program, previous_key: Key, seconds: float
-    ) -> None:
-        self._programs[call.key] = program
-        self._compilations.record(
-            call.batch_key, previous_key, self._run_number, self._steps + 1, seconds
-        )
 
     def _report_result_spec(self, program: Program) -> None:
         """Call `on_result_spec`, once."""
@@ -291,15 +351,15 @@ class Execution:
         call = call.place() if length == 1 else BatchCall.stack([call], length)
         if call.key in self._programs:
             return
-        start = time.perf_counter()
+        start = clock.seconds()
         program = call.make_program(self._step)
         program.discover(call.arrays)
         program.compile(call.arrays)
         self._programs[call.key] = program
-        self._compilations.add(call.batch_key, time.perf_counter() - start)
+        self._compilations.add(call.batch_key, clock.seconds() - start)
 
 
-class _IteratorStream(Stream):
+class IteratorStream(Stream):
     """A plain iterator; it may yield Tensors, and NumPy arrays that it changes later."""
 
     def __init__(self, iterator: Iterator[Tree]):

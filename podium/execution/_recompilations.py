@@ -78,6 +78,14 @@ class Compilations:
         """Return how long it took to compile for batches of this key."""
         return self._seconds.get(key, 0.0)
 
+    def describe_cause(self, key: Key, previous_key: Key) -> str:
+        """Return what had changed since the previous batch, or what the first one is like; see
+        `record`.
+        """
+        if key in self._seconds or not self._seconds:
+            return ", ".join(f"{name}: {spec}" for name, spec in _describe_parts(key).items())
+        return ", ".join(_describe_changes(previous_key or next(reversed(self._seconds)), key))
+
     def add(self, key: Key, seconds: float) -> None:
         """Record a compilation that the user requested."""
         self._seconds[key] = self.seconds(key) + seconds

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium._typing import Shape, Tree
-from podium.core.internal import unwrap_result
+from podium.core.internal import PublicRepr, unwrap_result
 
 
 class _HasStructure(Protocol):
@@ -19,7 +19,7 @@ class _HasStructure(Protocol):
     def structure(self) -> Any: ...
 
 
-class Row:
+class Row(PublicRepr):
     """The value of one step in an array of the values that several steps computed together.
 
     Example:
@@ -54,7 +54,7 @@ class Row:
         return float(np.asarray(self.values)[self.index])
 
 
-class StepValues:
+class StepValues(PublicRepr):
     """The results of one execution, step by step.
 
     Args:

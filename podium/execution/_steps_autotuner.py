@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from typing import Any, Protocol
 
 import jax
@@ -19,6 +18,7 @@ import jax
 from podium.execution._custom_execution import CustomExecution
 from podium.execution._execution import Execution
 from podium.execution._step_values import StepValues
+from podium.telemetry.internal import DeviceWait, clock
 
 _QUICK_STEP = 1e-2  # seconds; fusing slower steps saves too little
 # Seconds for an execution: the progress bar moves ten times a second, and Ctrl-C takes effect soon.
@@ -146,8 +146,9 @@ class StepsAutotuner:
 
     def _measure(self, timings: StepTimings, values: StepValues) -> None:
         """Add the time of the execution to the samples, if nothing was compiled in it."""
-        jax.block_until_ready(values.arrays)
-        now = time.perf_counter()
+        with DeviceWait():
+            jax.block_until_ready(values.arrays)
+        now = clock.seconds()
         is_fused = values.count > self._min_steps
         if self._execution.trace_count == self._trace_count and is_fused == (timings.fused > 0):
             timings.samples.append((now - self._last_time) / values.count)

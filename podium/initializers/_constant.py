@@ -44,6 +44,7 @@ class Constant(Initializer):
 
     Args:
         value: A number, or an array that broadcasts to the shape of the weight.
+        broadcast: False if the shape of the weight must be that of the value.
 
     Example:
         >>> podium.initializers.Constant(3.0)((2,)).numpy()
@@ -53,12 +54,18 @@ class Constant(Initializer):
                [1., 2.]], dtype=float32)
     """
 
-    def __init__(self, value: TensorLike = 0.0):
+    def __init__(self, value: TensorLike = 0.0, *, broadcast: bool = True):
         self.value = value
+        self._broadcast = broadcast
 
     def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
         """Return the value, broadcast to `shape`."""
         shape, value = check_shape(shape), np.asarray(self.value)
+        if not self._broadcast and value.shape != shape:
+            raise ValueError(
+                f"An array of shape {value.shape} was given as initializer of a weight of shape "
+                f"{shape}; the shapes must be equal."
+            )
         if not _fits_shape(value.shape, shape):
             raise ValueError(
                 f"Constant holds a value of shape {value.shape}, which does not broadcast to the "

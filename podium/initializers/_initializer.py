@@ -7,9 +7,10 @@ from typing import Self
 
 from podium._typing import Config, DTypeLike, Shape, ShapeLike
 from podium.core import Tensor
+from podium.core.internal import PublicRepr
 
 
-class Initializer:
+class Initializer(PublicRepr):
     """Base class of initializers, which create the initial values of weights.
 
     A subclass implements `__call__(shape, dtype=None)`, which returns a Tensor of that shape, and

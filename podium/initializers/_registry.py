@@ -7,10 +7,10 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from podium._typing import Array, Config, DTypeLike, ShapeLike
-from podium.core import NameRegistry, Tensor, convert_to_tensor, is_tensor
+from podium._typing import Array, Config
+from podium.core import NameRegistry, Tensor, is_tensor
 from podium.initializers._constant import Constant, Identity, Ones, Zeros
-from podium.initializers._initializer import Initializer, check_shape
+from podium.initializers._initializer import Initializer
 from podium.initializers._orthogonal import Orthogonal
 from podium.initializers._random import RandomNormal, RandomUniform, TruncatedNormal
 from podium.initializers._scaling import (
@@ -72,23 +72,9 @@ def get(identifier: InitializerLike) -> InitializerFunction | None:
 'stft', 'truncated_normal', 'uniform', 'variance_scaling', 'zero', 'zeros'.
     """
     if is_tensor(identifier) or isinstance(identifier, (np.ndarray, np.generic)):
-        return _constant_function(cast(Tensor, identifier))
+        return Constant(cast(Tensor, identifier), broadcast=False)
     initializer: InitializerFunction | None = _registry.get(identifier)
     return initializer
-
-
-def _constant_function(value: Array | np.generic | Tensor) -> InitializerFunction:
-    """Return an initializer function that returns `value`, for the shape of `value` only."""
-
-    def initialize(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
-        if check_shape(shape) != tuple(value.shape):
-            raise ValueError(
-                f"An array of shape {tuple(value.shape)} was given as initializer of a weight of "
-                f"shape {check_shape(shape)}; the shapes must be equal."
-            )
-        return convert_to_tensor(value, dtype)
-
-    return initialize
 
 
 def serialize(initializer: InitializerFunction | None) -> str | Config | None:

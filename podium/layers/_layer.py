@@ -9,6 +9,7 @@ holds (`_variable_tracker.py`), the arguments of a call (`_call_context.py`, `_m
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, Self, Unpack
 
@@ -62,7 +63,12 @@ from podium.layers._layer_config import (
     layer_from_config,
     recorded_arguments,
 )
-from podium.layers._masks import add_mask_arguments, attach_masks, output_masks
+from podium.layers._masks import (
+    accept_mask_names,
+    add_mask_arguments,
+    attach_masks,
+    output_masks,
+)
 from podium.layers._symbolic_call import add_layer_node, trace_outputs
 from podium.layers._variable_tracker import (
     TRACKED_TYPES,
@@ -118,6 +124,9 @@ class Layer:
         super().__init_subclass__(**kwargs)
         if "build" in vars(cls):
             type.__setattr__(cls, "build", record_build(vars(cls)["build"]))
+        if inspect.isfunction(vars(cls).get("compute_mask")):
+            compute_mask = accept_mask_names(vars(cls)["compute_mask"])
+            type.__setattr__(cls, "compute_mask", compute_mask)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         layer = super().__new__(cls)
@@ -181,9 +190,16 @@ class Layer:
             f"{type(self).__name__} has no `call` method: define `call(self, inputs)`."
         )
 
-    def compute_mask(self, inputs: Tree, previous_mask: Tree) -> Tree:
-        """Return the mask of the outputs; by default the mask of the inputs."""
-        return previous_mask
+    @accept_mask_names
+    def compute_mask(self, inputs: Tree, mask: Tree = None) -> Tree:
+        """Return the mask of the outputs; by default the mask of the inputs.
+
+        Args:
+            inputs: The inputs.
+            mask: Their mask, or masks. Keras 3's name for it, `previous_mask`, is accepted too,
+                whatever an override calls it.
+        """
+        return mask
 
     # --- configs
 
@@ -215,7 +231,8 @@ class Layer:
         # A `call` without this argument still passes it on to the layers inside.
         training = None if signature.has_training else kwargs.pop("training", None)
         bound = signature.bind(self._name, args, kwargs)
-        arguments = {name: convert_arguments(value, self._cast_to) for name, value in bound.items()}
+        cast_to = self._cast_inputs_to
+        arguments = {name: convert_arguments(value, cast_to) for name, value in bound.items()}
         explicit_training = arguments.get("training", training)
         training = resolve_training(signature, arguments, explicit_training)
         if self.input_spec is not None:
@@ -243,6 +260,11 @@ class Layer:
     def _cast_to(self) -> str | None:
         """The dtype to which float inputs and Variables are cast while this layer runs."""
         return self.compute_dtype if self._autocast and is_float_dtype(self.compute_dtype) else None
+
+    @property
+    def _cast_inputs_to(self) -> str | None:
+        """The dtype to which float arguments are cast."""
+        return self._cast_to
 
     def _run(self, arguments: dict[str, Any], training: bool | None) -> tuple[Tree, Any]:
         """Compute the outputs and their masks, in this layer's context."""

@@ -12,6 +12,7 @@ from podium._typing import Config
 from podium.core import get_registered_name, unknown_choice
 from podium.core.internal import build_object
 from podium.layers._layer import Layer
+from podium.layers._shared_layers import add_number, build_layer_once
 
 
 def serialize(layer: Layer) -> Config:
@@ -30,7 +31,8 @@ def serialize(layer: Layer) -> Config:
         "registered_name": None if _is_builtin(cls) else registered,
     }
     build_config = layer.get_build_config() if isinstance(layer, Layer) else None
-    return config | ({"build_config": build_config} if build_config is not None else {})
+    extra = {"build_config": build_config} if build_config is not None else {}
+    return add_number(layer, config | extra)
 
 
 def deserialize(
@@ -47,7 +49,9 @@ def deserialize(
     """
     if not isinstance(config, Mapping):
         return config
-    return build_object(config, _find_builtin, custom_objects)
+    return build_layer_once(
+        config, lambda config: build_object(config, _find_builtin, custom_objects)
+    )
 
 
 def _find_builtin(config: Mapping[str, Any]) -> type:

@@ -6,6 +6,10 @@ decided by the layer's `compute_mask`.
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -17,6 +21,33 @@ from podium.layers._call_context import CallSignature
 if TYPE_CHECKING:
     from podium.layers._layer import Layer
 
+_MASK_NAMES = ("mask", "previous_mask")
+
+
+def accept_mask_names(compute_mask: Callable[..., Tree]) -> Callable[..., Tree]:
+    """Wrap a `compute_mask` method so that it accepts its two arguments by position and by the
+    names of both Keras versions: `inputs`, and `mask` or `previous_mask`.
+    """
+    parameters = [
+        parameter
+        for parameter in list(inspect.signature(compute_mask).parameters.values())[1:]
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(parameters) != 2:
+        return compute_mask
+    inputs_name, mask_name = parameters[0].name, parameters[1].name
+
+    @functools.wraps(compute_mask)
+    def call_by_position(self: Layer, *args: Any, **kwargs: Any) -> Tree:
+        for name, own_name in (("inputs", inputs_name), *((n, mask_name) for n in _MASK_NAMES)):
+            if name in kwargs and name != own_name and own_name not in kwargs:
+                kwargs[own_name] = kwargs.pop(name)
+        if mask_name not in kwargs and len(args) < 2:
+            kwargs[mask_name] = None
+        return compute_mask(self, *args, **kwargs)
+
+    return call_by_position
+
 
 def masks_of(value: Tree) -> Tree:
     """Return the mask of a Tensor, or the masks of the Tensors in a list."""
@@ -25,6 +56,24 @@ def masks_of(value: Tree) -> Tree:
     if isinstance(value, (list, tuple)):
         return [masks_of(item) for item in value]
     return None
+
+
+@contextlib.contextmanager
+def override_masks(tensors: Sequence[Any], masks: Sequence[Any]) -> Iterator[None]:
+    """Let tensors carry other masks inside a `with` block; None leaves a mask as it is."""
+    pairs = zip(tensors, masks, strict=True)
+    changed = [
+        (tensor, tensor._keras_mask, mask)
+        for tensor, mask in pairs
+        if mask is not None and isinstance(tensor, (Tensor, KerasTensor))
+    ]
+    for tensor, _, mask in changed:
+        tensor._keras_mask = mask
+    try:
+        yield
+    finally:
+        for tensor, previous, _ in changed:
+            tensor._keras_mask = previous
 
 
 def add_mask_arguments(signature: CallSignature, arguments: dict[str, Any]) -> None:

@@ -102,7 +102,7 @@ class VariableTracker:
         self.contents = TrackedObjects(
             unique_objects([*self._added_variables, *_instances(leaves, Variable)]),
             unique_objects(_instances(leaves, layer_type)),
-            unique_objects([*self._added_metrics.values(), *_instances(leaves, Metric)]),
+            unique_objects([*_instances(leaves, Metric), *self._added_metrics.values()]),
             unique_objects(_instances(leaves, SeedGenerator)),
             containers,
             num_attributes,

@@ -199,6 +199,12 @@ def _subtract_from_limit(layer_name: str, name: str | None, shape: Shape) -> Non
         f"Layer {layer_name!r} has a weight {name!r} of shape {shape}, far larger than the size of "
         "all weights in the file.",
     )
+    charge_file_budget(
+        "new weights",
+        math.prod(shape),
+        f"Layer {layer_name!r} has a weight {name!r} of shape {shape}; with it the model is larger "
+        "than the memory of this machine.",
+    )
 
 
 def _initializer_or_zeros(

@@ -55,6 +55,7 @@ from podium.metrics._at_value import RecallAtPrecision as RecallAtPrecision
 from podium.metrics._at_value import SensitivityAtSpecificity as SensitivityAtSpecificity
 from podium.metrics._at_value import SpecificityAtSensitivity as SpecificityAtSensitivity
 from podium.metrics._auc import AUC as AUC
+from podium.metrics._batch_values import mark_results as mark_results
 from podium.metrics._confusion_counts import FalseNegatives as FalseNegatives
 from podium.metrics._confusion_counts import FalsePositives as FalsePositives
 from podium.metrics._confusion_counts import TrueNegatives as TrueNegatives
@@ -73,7 +74,7 @@ from podium.metrics._iou import IoU as IoU
 from podium.metrics._iou import MeanIoU as MeanIoU
 from podium.metrics._iou import OneHotIoU as OneHotIoU
 from podium.metrics._iou import OneHotMeanIoU as OneHotMeanIoU
-from podium.metrics._marked_results import mark_results as mark_results
+from podium.metrics._log_value import LogValue as LogValue
 from podium.metrics._mean import Mean as Mean
 from podium.metrics._mean import MeanMetricWrapper as MeanMetricWrapper
 from podium.metrics._mean import MeanTensor as MeanTensor

@@ -21,12 +21,13 @@ from podium.core import (
     convert_to_tensor,
     floatx,
     get_dtype_policy,
+    is_symbolic,
     name_scope,
     snake_case,
     stop_gradient,
 )
 from podium.core.internal import VariableScope, charge_file_budget, context, override, unwrap_result
-from podium.metrics._marked_results import mark_result
+from podium.metrics._batch_values import mark_result, track_update
 
 
 class Metric:
@@ -59,8 +60,9 @@ class Metric:
 
     def __init_subclass__(cls, **kwargs: Any):
         super().__init_subclass__(**kwargs)
-        if "result" in vars(cls):
-            cls.result = mark_result(cls.result)  # type: ignore[method-assign]
+        for name, decorator in (("result", mark_result), ("update_state", track_update)):
+            if name in vars(cls):
+                setattr(cls, name, decorator(getattr(cls, name)))
 
     def __init__(self, dtype: DTypeLike | None = None, name: str | None = None):
         self.name = name or auto_name(snake_case(type(self).__name__))
@@ -172,6 +174,12 @@ class Metric:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Update, and return the result."""
+        if is_symbolic((args, kwargs)):
+            raise TypeError(
+                f"The metric {self.name!r} was called on a symbolic value from `Input`, which has "
+                "no data; values were expected. Pass it to `compile(metrics=[...])`, or call it in "
+                "the `call` of a layer: `self.add_metric(self.metric(x))`."
+            )
         self.update_state(*args, **kwargs)
         return self.result()
 

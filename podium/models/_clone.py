@@ -13,6 +13,12 @@ from typing import Any, cast
 from podium._typing import Tree
 from podium.core import KerasTensor, Variable, custom_object_scope, map_structure, tree_leaves
 from podium.layers import Input, InputLayer, Layer
+from podium.layers.internal import (
+    add_number,
+    build_layer_once,
+    number_shared_layers,
+    share_layers,
+)
 from podium.models._graph import Graph
 from podium.models._model import Model
 from podium.models._sequential import Sequential
@@ -60,7 +66,9 @@ def clone_model(
             f"clone_model was given clone_function={clone_function!r}; a function of a layer was "
             "expected."
         )
-    return _Copier(clone_function).copy_model(model, input_tensors)
+    copier = _Copier(clone_function)
+    with share_layers(is_new_config=True):  # layers inside wrappers are copied by their configs
+        return number_shared_layers(lambda: copier.copy_model(model, input_tensors))
 
 
 class _Copier:
@@ -91,7 +99,7 @@ class _Copier:
 
     def _copy_functional(self, model: Model, graph: Graph, input_tensors: Tree) -> Model:
         if isinstance(input_tensors, dict):
-            start = graph.flatten_dict(input_tensors)
+            start = graph.flatten_inputs(input_tensors)
         else:
             start = _start_values(model, input_tensors, graph.flat_inputs)
         values = dict(zip(map(id, graph.flat_inputs), start, strict=True))
@@ -148,7 +156,13 @@ def _copy_by_config(layer: Layer) -> Layer:
     classes = {type(inner).__name__: type(inner) for inner in layer._flatten_layers()}
     try:
         with custom_object_scope(classes):
-            return type(layer).from_config(layer.get_config())
+            config = add_number(
+                layer, {"class_name": type(layer).__name__, "config": layer.get_config()}
+            )
+            copy: Layer = build_layer_once(
+                config, lambda config: type(layer).from_config(config["config"])
+            )
+            return copy
     except (NotImplementedError, TypeError, ValueError) as error:
         args, kwargs = layer._init_arguments
         if any(isinstance(leaf, (Layer, Variable)) for leaf in tree_leaves((args, kwargs))):

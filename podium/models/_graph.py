@@ -1,26 +1,19 @@
 """Graph: the nodes between symbolic inputs and outputs, in the order in which they must run.
 
 It is created once from the Nodes that symbolic calls recorded. Running it calls each layer (or
-operation) on values, so tapes record the layers one by one. It owns the order, the matching of
-inputs and the pruning; layers own their computation.
+operation) on values, so tapes record the layers one by one. It owns the order and the pruning;
+`_graph_inputs.py` matches values and inputs, and layers own their computation.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from podium._typing import TensorLike, Tree
-from podium.core import (
-    KerasTensor,
-    Node,
-    Tensor,
-    closest_match,
-    convert_to_tensor,
-    map_structure,
-    tree_leaves,
-    warn_user,
-)
+from podium._typing import Tree
+from podium.core import KerasTensor, Node, map_structure, tree_leaves
 from podium.layers import Layer
+from podium.layers.internal import override_masks
+from podium.models._graph_inputs import GraphInputs
 
 
 class Graph:
@@ -30,18 +23,20 @@ class Graph:
         inputs: A KerasTensor, or a list, tuple or dictionary of them.
         outputs: KerasTensors computed from them, in any structure.
         name: The model's name, for messages.
+        cast_inputs: Whether values are cast to the dtypes of the inputs; False if the caller did
+            not choose those dtypes.
     """
 
-    def __init__(self, inputs: Tree, outputs: Tree, name: str):
+    def __init__(self, inputs: Tree, outputs: Tree, name: str, cast_inputs: bool = True):
         self.inputs, self.outputs, self._name = inputs, outputs, name
         self.flat_inputs = _flatten_symbols("inputs", inputs, name)
         self.flat_outputs = _flatten_symbols("outputs", outputs, name)
+        self._inputs = GraphInputs(inputs, name, cast_inputs)
         self.nodes = self._sort_nodes()
         self.steps = self._sort_steps()
         # Each layer once, in Keras's order.
         self.layers: list[Layer] = [step for step in self.steps if not isinstance(step, Node)]
         self._check_layer_names()
-        self._unexpected_keys: tuple[str, ...] = ()  # of inputs; a warning named them
 
     def _sort_nodes(self) -> list[Node]:
         """List the nodes that the outputs need, each after the nodes it needs itself."""
@@ -132,9 +127,21 @@ class Graph:
 
     # --- running
 
-    def run(self, inputs: Tree) -> Tree:
-        """Compute the outputs for inputs, which may be symbolic."""
-        values = dict(zip(map(id, self.flat_inputs), self._match(inputs), strict=True))
+    def run(self, inputs: Tree, mask: Tree = None) -> Tree:
+        """Compute the outputs for inputs, which may be symbolic.
+
+        Args:
+            inputs: The inputs.
+            mask: Masks in the structure of the inputs, for those that carry none or another one.
+        """
+        start = self._inputs.convert(inputs)
+        if mask is None:
+            return self._run_nodes(start)
+        with override_masks(start, self._inputs.flatten(mask)):
+            return self._run_nodes(start)
+
+    def _run_nodes(self, start: list[Any]) -> Tree:
+        values = dict(zip(map(id, self.flat_inputs), start, strict=True))
         for node in self.nodes:
             args, kwargs = map_structure(
                 lambda leaf: values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf,
@@ -147,74 +154,11 @@ class Graph:
 
     def check(self, inputs: Tree) -> None:
         """Raise if these inputs do not match; nothing is computed."""
-        self._match(inputs)
+        self._inputs.check(inputs)
 
-    def _match(self, inputs: Tree) -> list[Tensor | KerasTensor]:
-        """Return one value per input, in order, from a list, a dictionary or a single value."""
-        flat = self.flatten_dict(inputs) if isinstance(inputs, dict) else tree_leaves(inputs)
-        if len(flat) != len(self.flat_inputs):
-            names = ", ".join(f"{s.name!r} {s.shape}" for s in self.flat_inputs)
-            raise ValueError(
-                f"Model {self._name!r} takes {len(self.flat_inputs)} inputs ({names}) and was "
-                f"given {len(flat)}."
-            )
-        return [
-            self._match_shape(symbol, value)
-            for symbol, value in zip(self.flat_inputs, flat, strict=True)
-        ]
-
-    def flatten_dict(self, inputs: dict[str, Any]) -> list[Any]:
-        """Return the values of a dictionary in the order of the inputs."""
-        if isinstance(self.inputs, dict):
-            by_key = {key: tree_leaves(symbol)[0] for key, symbol in self.inputs.items()}
-        else:
-            by_key = {symbol.name: symbol for symbol in self.flat_inputs}
-        by_id = {id(symbol): key for key, symbol in by_key.items()}
-        flat = []
-        for symbol in self.flat_inputs:
-            key = by_id[id(symbol)]
-            if key not in inputs:
-                close = closest_match(key, inputs)
-                hint = f" Did you mean {key!r} where you wrote {close!r}?" if close else ""
-                raise ValueError(
-                    f"Model {self._name!r} needs the input {key!r} and was given the keys "
-                    f"{sorted(inputs)}.{hint}"
-                )
-            flat.append(inputs[key])
-        unexpected = tuple(key for key in inputs if key not in by_key)
-        if unexpected and unexpected != self._unexpected_keys:
-            self._unexpected_keys = unexpected
-            warn_user(
-                f"Model {self._name!r} was given inputs with the keys {list(unexpected)}, which it "
-                f"does not have; they are ignored. Its inputs are {list(by_key)}."
-            )
-        return flat
-
-    def _match_shape(self, symbol: KerasTensor, value: TensorLike) -> Tensor | KerasTensor:
-        """Return a value with the rank of its input: a last axis of size 1 is added or removed, as
-        in Keras.
-
-        Raises:
-            ValueError: The shape does not match.
-        """
-        tensor = value if isinstance(value, (Tensor, KerasTensor)) else convert_to_tensor(value)
-        expected = symbol.shape
-        if len(tensor.shape) == len(expected) - 1 and expected[-1] == 1:
-            tensor = tensor[..., None]
-        elif len(tensor.shape) == len(expected) + 1 and tensor.shape[-1] == 1:
-            tensor = tensor[..., 0]
-        shape = tuple(tensor.shape)
-        matches = len(shape) == len(expected) and all(
-            None in sizes or sizes[0] == sizes[1]
-            for sizes in zip(expected[1:], shape[1:], strict=True)
-        )
-        if not matches:
-            raise ValueError(
-                f"Model {self._name!r} was given an input of shape {shape} for {symbol.name!r}, "
-                f"which was declared as Input(shape={expected[1:]}): shape {expected} was "
-                "expected. Reshape the data, or change the `Input`."
-            )
-        return tensor
+    def flatten_inputs(self, inputs: Tree) -> list[Any]:
+        """Return one value per input, in the order of `flat_inputs`."""
+        return self._inputs.flatten(inputs)
 
 
 def _step_of(node: Node) -> Layer | Node:

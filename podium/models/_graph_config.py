@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from podium._typing import Config, Tree
 from podium.core import KerasTensor, Node, map_structure, tree_leaves
 from podium.layers import InputLayer, Layer
+from podium.layers.internal import number_shared_layers, share_layers
 from podium.models._graph import Graph
 from podium.models._graph_operations import find_operation, operation_of
+from podium.models._tensorflow_operations import CLASSES, find_tensorflow_function
 from podium.saving import serialize_keras_object
 from podium.saving.internal import build_from_config, find_class
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from podium.models._model import Model
 
 _KERAS_TENSOR = "__keras_tensor__"
+_CONSTANT = "_CONSTANT_VALUE"  # Keras 2's mark of a first argument that is a plain value
 
 
 # --- writing
@@ -77,6 +80,10 @@ class _Names:
 
 def functional_config(model: Model) -> Config:
     """Return the config of a model that has a graph."""
+    return number_shared_layers(lambda: _functional_config(model))
+
+
+def _functional_config(model: Model) -> Config:
     if model._symbolic_losses:
         raise ValueError(
             f"Model {model.name!r} has symbolic losses from `add_loss`, which a config cannot "
@@ -194,7 +201,7 @@ class _GraphReader:
     """Creates the layers of a config and makes the calls that it lists."""
 
     def __init__(self, config: Mapping[str, Any]):
-        if not isinstance(config.get("layers"), list) or not all(
+        if not isinstance(config.get("layers"), (list, tuple)) or not all(
             isinstance(layer, Mapping) for layer in config["layers"]
         ):
             raise ValueError(
@@ -204,6 +211,7 @@ class _GraphReader:
         self._steps: dict[str, Layer | Callable[..., Any]] = {}  # layers and operations by name
         self._outputs: dict[str, list[list[KerasTensor]]] = {}  # by name, for each call
         self._pending: list[tuple[str, list[Any]]] = []  # names, and calls that are not made yet
+        self._is_keras_2 = False
         for layer_config in config["layers"]:
             self._add_step(layer_config)
         self._call_all()
@@ -220,6 +228,8 @@ class _GraphReader:
         if operation is not None:
             settings = {key: value for key, value in config.items() if key != "name"}
             step: Any = operation.bind_settings(build_from_config(settings))
+        elif layer_config.get("class_name") in CLASSES:
+            step = find_tensorflow_function(layer_config)
         else:
             if str(layer_config.get("module")).startswith("keras.src.ops"):
                 raise ValueError(
@@ -289,11 +299,12 @@ class _GraphReader:
         return self._keras_2_arguments(node)
 
     def _build_argument(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self._build_argument(item) for item in value]
+        if isinstance(value, (list, tuple)):
+            items = [self._build_argument(item) for item in value]
+            return tuple(items) if isinstance(value, tuple) else items
         if isinstance(value, Mapping):
             if value.get("class_name") == _KERAS_TENSOR:
-                return self._value(value["config"]["keras_history"])
+                return self._value(list(value["config"]["keras_history"]))
             if "class_name" in value:
                 return build_from_config(value)
             return {key: self._build_argument(item) for key, item in value.items()}
@@ -303,17 +314,23 @@ class _GraphReader:
         """Read a call as Keras 2 wrote it: a list of `[layer, call, output, named arguments]`, or a
         single one.
         """
-        if isinstance(node, Mapping) or not isinstance(node, list):
+        self._is_keras_2 = True
+        if not isinstance(node, (list, tuple)):
             raise ValueError(
                 f"A call in the config of a model is {node!r}; a list or a dictionary was expected."
             )
         entries = [node] if node and isinstance(node[0], str) else node
-        if any(not isinstance(entry, list) or len(entry) not in (3, 4) for entry in entries):
+        if any(
+            not isinstance(entry, (list, tuple)) or len(entry) not in (3, 4) for entry in entries
+        ):
             raise ValueError(
                 f"A call in the config of a model is {node!r}; lists of three or four items were "
                 "expected."
             )
-        values = [self._value(entry[:3], counts_itself=True) for entry in entries]
+        values = [
+            entry[2] if entry[0] == _CONSTANT else self._value(list(entry[:3]), counts_itself=True)
+            for entry in entries
+        ]
         named = entries[0][3] if len(entries[0]) == 4 else {}
         kwargs = {key: self._keras_2_value(value) for key, value in named.items()}
         return [values[0] if len(values) == 1 else values], {
@@ -322,13 +339,15 @@ class _GraphReader:
 
     def _keras_2_value(self, value: Any) -> Any:
         is_history = (
-            isinstance(value, list)
+            isinstance(value, (list, tuple))
             and len(value) >= 3
             and isinstance(value[0], str)
             and value[0] in self._steps
         )
         return (
-            self._value(value[:3], counts_itself=True) if is_history else build_from_config(value)
+            self._value(list(value[:3]), counts_itself=True)
+            if is_history
+            else build_from_config(value)
         )
 
     def _value(self, history: Any, counts_itself: bool = False) -> KerasTensor:
@@ -358,17 +377,25 @@ class _GraphReader:
         """Return the values that the config names as inputs or outputs of the model."""
         if isinstance(structure, Mapping):
             return {key: self.find_values(value, are_outputs) for key, value in structure.items()}
-        if isinstance(structure, list) and len(structure) == 3 and isinstance(structure[0], str):
-            is_model_output = are_outputs and _is_functional(self._steps.get(structure[0]))
+        if (
+            isinstance(structure, (list, tuple))
+            and len(structure) == 3
+            and isinstance(structure[0], str)
+        ):
+            step = self._steps.get(structure[0])
+            # In Keras 2, Sequential is a functional model.
+            counts_itself = _is_functional(step) or (self._is_keras_2 and hasattr(step, "_stack"))
+            is_model_output = are_outputs and counts_itself
             try:
-                return self._value(structure, counts_itself=is_model_output)
+                return self._value(list(structure), counts_itself=is_model_output)
             except NotComputedYet:
                 raise ValueError(
                     f"The config of a model names {structure!r} as an input or output, which is "
                     "never computed."
                 ) from None
-        if isinstance(structure, list):
-            return [self.find_values(item, are_outputs) for item in structure]
+        if isinstance(structure, (list, tuple)):
+            values = [self.find_values(item, are_outputs) for item in structure]
+            return tuple(values) if isinstance(structure, tuple) else values
         raise ValueError(
             f"The config of a model names its inputs or outputs as {structure!r}; lists were "
             "expected."
@@ -382,7 +409,8 @@ def functional_from_config(cls: type[Model], config: Mapping[str, Any]) -> Model
             raise ValueError(
                 f"The config of a model has no {key!r}; a functional model was expected."
             )
-    reader = _GraphReader(config)
+    with share_layers():
+        reader = _GraphReader(config)
     arguments = {
         key: value
         for key, value in config.items()

@@ -18,14 +18,26 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 from podium._typing import Config, PathLike, SymbolicShape, Tree
 from podium.callbacks import Callback, CallbackList, History, StepLogs
 from podium.callbacks.internal import running_logs
-from podium.core import GradientTape, KerasTensor, Tensor, Variable, unknown_choice
+from podium.core import (
+    GradientTape,
+    KerasTensor,
+    Tensor,
+    Variable,
+    map_structure,
+    unknown_choice,
+)
 from podium.data import (
     DataHandler,
     StepsPerExecution,
     train_validation_split,
     unpack_x_y_sample_weight,
 )
-from podium.distribute import DistributedDataset, Strategy, get_strategy
+from podium.distribute import (
+    DistributedDataset,
+    ParameterServerStrategy,
+    Strategy,
+    get_strategy,
+)
 from podium.execution import Execution
 from podium.execution.internal import CustomExecution, count_steps, run_once, to_execution
 from podium.layers import Layer
@@ -38,13 +50,14 @@ from podium.models.compile._compile_config import compile_config, compile_from_c
 from podium.models.compile._compile_state import (
     CompileState,
     make_compile_state,
+    scale_tapes,
     validate_compile,
 )
 from podium.models.compile._compiled_loss import CompiledLoss
 from podium.models.compile._compiled_metrics import CompiledMetrics
 from podium.models.compile._output_mapping import layer_names
 from podium.models.compile._trainable_state import TrainableState
-from podium.models.predict._output_collector import OutputCollector
+from podium.models.predict._output_collector import OutputCollector, concatenate_tensors
 from podium.models.predict._predict import iterate_outputs, predict_all
 from podium.models.training._argument_checks import (
     check_compile,
@@ -61,14 +74,21 @@ from podium.models.training._input_checks import (
     check_labels,
     check_loss_value,
     logs_to_list,
-    make_label_check,
+    make_batch_check,
     num_samples,
     warn_nothing_to_train,
+)
+from podium.models.training._remote_execution import (
+    RemoteExecution,
+    reads_on_workers,
+    worker_data,
 )
 from podium.models.training._run_batches import evaluate_all
 from podium.models.training._run_guard import hold_model
 from podium.models.training._run_limits import RunLimits
-from podium.models.training._running_means import RunningMeans
+from podium.models.training._run_telemetry import record_parts, record_run
+from podium.models.training._running_logs import RunningLogs
+from podium.models.training._step_counter import StepCounter
 from podium.models.training._step_functions import Counters, make_logged_step, make_predict_step
 from podium.models.training._training_run import TrainingRun
 from podium.models.training._validator import Validator
@@ -77,6 +97,8 @@ from podium.optimizers import Optimizer
 from podium.saving import LoadReport, export_model, save_model, serialize_keras_object
 from podium.saving.internal import read_weights, write_weights
 from podium.state import OwnState, keras_order
+from podium.telemetry import Telemetry
+from podium.telemetry.internal import Recorder, make_telemetry
 
 CallbacksLike: TypeAlias = Callback | CallbackList | Sequence[Any] | None
 StepFunction: TypeAlias = Callable[[Iterator[Tree]], Any]
@@ -103,6 +125,7 @@ class Model(Layer):
         stop_training: Set it to True, for example in a callback, and `fit` stops after the current
             step.
         history: The `History` of the last `fit`.
+        telemetry: The measurements of the latest run.
         train_function: What `make_train_function` returned; None until it is needed.
         test_function: What `make_test_function` returned.
         predict_function: What `make_predict_function` returned.
@@ -126,6 +149,11 @@ class Model(Layer):
         (2, 1)
     """
 
+    # Read by `make_*_function`s written for Keras 2.13 and later.
+    autotune_steps_per_execution = False
+    distribute_reduction_method = "auto"
+    _pss_evaluation_shards = 0
+
     def __init__(self, inputs: Tree = None, outputs: Tree = None, *args: Any, **kwargs: Any):
         if args:
             raise TypeError(
@@ -139,6 +167,7 @@ class Model(Layer):
                 "in a subclass."
             )
         super().__init__(**kwargs)
+        self.supports_masking = type(self).compute_mask is not Model.compute_mask
         self._graph: Graph | None = None
         self._graph_layers: list[Layer] = []
         self._symbolic_losses: list[KerasTensor] = []
@@ -152,9 +181,10 @@ class Model(Layer):
         self._compile_state = CompileState()
         self._distribute_strategy = get_strategy()
         self._cluster_coordinator: Any = None
-        self._train_means = RunningMeans("train_step")
-        self._test_means = RunningMeans("test_step")
+        self._train_logs = RunningLogs("train_step")
+        self._test_logs = RunningLogs("test_step")
         self._counters = Counters()
+        self._telemetry: Telemetry | Recorder | None = None  # of the latest run
         if inputs is not None:
             self._use_graph(Graph(inputs, outputs, self.name))
 
@@ -174,17 +204,38 @@ class Model(Layer):
 
         def call(self, inputs, training=None, mask=None):
             """Compute the outputs. Subclasses override it; a functional model runs its graph."""
-            return self._run_graph(inputs)
+            return self._run_graph(inputs, mask)
 
-    def _run_graph(self, inputs: Tree) -> Tree:
+    @property
+    def _cast_inputs_to(self) -> str | None:
+        """The dtype to which float inputs are cast; a graph casts each one to that of its Input."""
+        return None if self._runs_graph() else super()._cast_inputs_to
+
+    def _runs_graph(self) -> bool:
+        """Return whether a call runs the graph, and not a `call` of a subclass."""
+        return self._graph is not None and type(self).call is Model.call
+
+    def compute_mask(self, inputs: Tree, mask: Tree = None) -> Tree:
+        """Return the masks of the outputs: those that the layers of a graph give them, else the
+        masks of the inputs.
+        """
+        if not self._runs_layers():
+            return super().compute_mask(inputs, mask)
+        return map_structure(lambda output: output._keras_mask, self(inputs, mask=mask))
+
+    def _runs_layers(self) -> bool:
+        """Return whether the layers of the model, and nothing else, compute its outputs."""
+        return self._runs_graph()
+
+    def _run_graph(self, inputs: Tree, mask: Tree = None) -> Tree:
         if self._graph is None:
             raise NotImplementedError(
                 f"{type(self).__name__} has no `call` method and was not created from `inputs` and "
                 "`outputs`. Define `call(self, inputs)`."
             )
         if self._loss_graph is None:
-            return self._graph.run(inputs)
-        outputs, losses = self._loss_graph.run(inputs)
+            return self._graph.run(inputs, mask)
+        outputs, losses = self._loss_graph.run(inputs, mask)
         super().add_loss(losses)
         return outputs
 
@@ -233,6 +284,7 @@ class Model(Layer):
         steps_per_execution: int | str | None = "auto",
         jit_compile: bool | str | None = "auto",
         auto_scale_loss: bool = True,
+        log_reductions: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         """Set how the model is trained. Nothing is computed yet.
@@ -255,6 +307,12 @@ class Model(Layer):
                 `run_eagerly`.
             auto_scale_loss: Whether to wrap the optimizer of a model whose dtype policy is
                 "mixed_float16" in a `LossScaleOptimizer`, without which small gradients become 0.
+            log_reductions: How logs are reduced to the value of an epoch, by the names that steps
+                return: "mean" (of the samples, the default), "sum", "min", "max" or "last", of the
+                values of the batches. Where `strategy.run` runs a step, also over replicas: "mean",
+                "sum", "min", "max", "first" or "concat". A name that both have is used for both;
+                `{"over_epoch": "max", "over_replicas": "sum"}` chooses each. It applies to
+                validation too. A step can choose itself, with `podium.metrics.LogValue`.
             **kwargs: Nothing else is accepted, except Keras 2's `pss_evaluation_shards`.
 
         Raises:
@@ -284,7 +342,11 @@ class Model(Layer):
             steps_per_execution,
             jit_compile,
             auto_scale_loss,
+            log_reductions,
         )
+        reductions = self._compile_state.log_reductions
+        self._train_logs = RunningLogs("train_step", reductions)
+        self._test_logs = RunningLogs("test_step", reductions)
         self._clear_functions()
 
     def _validate_compile(self, optimizer: Any, metrics: Any, **kwargs: Any) -> None:
@@ -329,6 +391,8 @@ class Model(Layer):
 
         Args:
             x: Arrays in any nesting (or a generator, an iterator or a Dataset that yields batches).
+                Under a ParameterServerStrategy also a function that makes the dataset on each
+                worker; it may take an `InputContext`.
             y: Targets, in the structure of the outputs; not with a generator or Dataset.
             batch_size: Samples per step; 32 by default. Not with a generator or Dataset.
             epochs: The epoch to stop before, counted from 0. By default 1; with `max_steps` or
@@ -387,11 +451,14 @@ class Model(Layer):
         max_seconds = seconds_of("max_time", max_time)
         if epochs is None and max_steps is None and max_seconds is None:
             epochs = 1
-        with hold_model(self, "fit"):
+        with record_run(self, "fit") as recorder, hold_model(self, "fit"):
             if validation_split:
                 (x, y, sample_weight), validation_data = train_validation_split(
                     (x, y, sample_weight), validation_split
                 )
+            worker_iterator = None
+            if reads_on_workers(self.distribute_strategy, x):
+                x, worker_iterator = worker_data(self.distribute_strategy, x, steps_per_epoch)
             data = self._make_data(
                 "fit",
                 x,
@@ -405,6 +472,7 @@ class Model(Layer):
                 class_weight=class_weight,
                 workers=kwargs,
                 max_steps=sys.maxsize if max_steps is None and max_seconds else max_steps,
+                is_checked=worker_iterator is None,
             )
             validator = Validator(
                 self,
@@ -426,7 +494,9 @@ class Model(Layer):
             limits = RunLimits(
                 max_steps, max_seconds, callback_list.steps_between, self.distribute_strategy
             )
-            execution = to_execution(self.make_train_function())
+            execution = to_execution(self.make_train_function(), self._train_logs.collect_execution)
+            if isinstance(execution, RemoteExecution):
+                execution.worker_iterator = worker_iterator
             self.stop_training = False
             self._train_counter.clear()
             with TrainingRun(self, execution, data, validator, callback_list, limits) as run:
@@ -438,7 +508,7 @@ class Model(Layer):
                         for step in data.steps():
                             callback_list.on_train_batch_begin(step)
                             values = execution.run(
-                                iterator, data.execution_steps, data.steps_per_execution
+                                iterator, data.execution_steps, data.steps_per_execution, recorder
                             )
                             end_step = data.record_steps(count_steps(values))
                             callback_list.on_train_batch_end(end_step, values)
@@ -497,7 +567,7 @@ class Model(Layer):
         """
         check_keywords(Model.evaluate, kwargs, allowed=_WORKER_ARGUMENTS)
         check_verbose(verbose)
-        with hold_model(self, "evaluate"):
+        with record_run(self, "evaluate"), hold_model(self, "evaluate"):
             data = self._make_data(
                 "evaluate", x, y, sample_weight, batch_size, steps, workers=kwargs
             )
@@ -554,12 +624,26 @@ class Model(Layer):
         """
         check_keywords(Model.predict, kwargs, allowed=_WORKER_ARGUMENTS)
         check_verbose(verbose)
-        with hold_model(self, "predict"):
+        with record_run(self, "predict"), hold_model(self, "predict"):
             data = self._make_data("predict", x, batch_size=batch_size, steps=steps, workers=kwargs)
             callback_list = self._make_callbacks(callbacks, verbose, data)
             execution = to_execution(self.make_predict_function())
             self._predict_counter.clear()
             return predict_all(self, execution, data, callback_list, out)
+
+    @property
+    def telemetry(self) -> Telemetry | None:
+        """The measurements of the latest `fit`, `evaluate`, `predict` or `predict_iter`, even if an
+        error ended it, or those so far while it runs; None before the first.
+
+        Example:
+            >>> model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
+            >>> outputs = model.predict(np.ones((64, 2)), verbose=0)
+            >>> model.telemetry.kind, model.telemetry.samples
+            ('predict', 64)
+        """
+        latest = self._telemetry
+        return make_telemetry(latest) if isinstance(latest, Recorder) else latest
 
     def predict_iter(
         self,
@@ -609,7 +693,8 @@ class Model(Layer):
         """
         check_keywords(Model.predict_iter, kwargs, allowed=_WORKER_ARGUMENTS)
         check_verbose(verbose)
-        with hold_model(self, "predict_iter"):
+        recording = record_parts(self, "predict_iter")
+        with recording.running(), hold_model(self, "predict_iter"):
             execution = to_execution(self.make_predict_function())
             # Other runs may use `_steps_per_execution` while this one is suspended.
             shared = isinstance(execution, CustomExecution)
@@ -626,7 +711,7 @@ class Model(Layer):
             )
             callback_list = self._make_callbacks(callbacks, verbose, data)
             self._predict_counter.clear()
-            return iterate_outputs(self, execution, data, callback_list)
+            return iterate_outputs(self, execution, data, callback_list, recording)
 
     def train_on_batch(
         self,
@@ -662,7 +747,13 @@ class Model(Layer):
             batch = self._make_data(
                 "train_on_batch", x, y, sample_weight, class_weight=class_weight
             )
-            return self._run_on_batch(self.make_train_function(), batch, reset_metrics, return_dict)
+            return self._run_on_batch(
+                self.make_train_function(),
+                batch,
+                reset_metrics,
+                return_dict,
+                self._train_logs.collect_execution,
+            )
 
     def test_on_batch(
         self,
@@ -683,7 +774,13 @@ class Model(Layer):
         """
         with hold_model(self, "test_on_batch"):
             batch = self._make_data("test_on_batch", x, y, sample_weight)
-            return self._run_on_batch(self.make_test_function(), batch, reset_metrics, return_dict)
+            return self._run_on_batch(
+                self.make_test_function(),
+                batch,
+                reset_metrics,
+                return_dict,
+                self._test_logs.collect_execution,
+            )
 
     def predict_on_batch(self, x: Tree) -> Tree:
         """Return the outputs for one batch, as NumPy arrays.
@@ -752,7 +849,8 @@ class Model(Layer):
 
         Returns:
             The logs, a dictionary from names to values. A metric's `result()` is reported as it is;
-            any other value is averaged over the epoch.
+            any other value is averaged over the epoch, unless it is a `metrics.LogValue` that says
+            otherwise.
         """
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with GradientTape() as tape:
@@ -859,8 +957,18 @@ class Model(Layer):
             force: Create the function again.
         """
         if self.train_function is None or force:
-            step = make_logged_step(self.train_step, self._train_counter, self._train_means)
-            self.train_function = self._make_execution(step, StepLogs)
+            step = make_logged_step(
+                self.train_step,
+                self._train_counter,
+                self._train_logs,
+                lambda: scale_tapes(self.optimizer),
+            )
+            strategy = self.distribute_strategy
+            self.train_function = (
+                RemoteExecution(step, strategy, StepLogs)
+                if isinstance(strategy, ParameterServerStrategy) and not self.run_eagerly
+                else self._make_execution(step, StepLogs)
+            )
             self.train_tf_function = None if self.run_eagerly else self.train_function
         return self.train_function
 
@@ -869,7 +977,7 @@ class Model(Layer):
         if self.test_function is None or force:
             is_renamed = type(self).eval_step is not Model.eval_step
             test_step = self.eval_step if is_renamed else self.test_step
-            step = make_logged_step(test_step, self._test_counter, self._test_means)
+            step = make_logged_step(test_step, self._test_counter, self._test_logs)
             self.test_function = self._make_execution(step, StepLogs)
         return self.test_function
 
@@ -877,7 +985,7 @@ class Model(Layer):
         """Return the function that `predict` calls with an iterator; see `make_train_function`."""
         if self.predict_function is None or force:
             step = make_predict_step(self.predict_step, self._predict_counter)
-            self.predict_function = self._make_execution(step)
+            self.predict_function = self._make_execution(step, concatenate_tensors)
         return self.predict_function
 
     def _make_execution(
@@ -896,6 +1004,7 @@ class Model(Layer):
         batch_size: int | None = None,
         steps: int | None = None,
         steps_per_execution: StepsPerExecution | None = None,
+        is_checked: bool = True,
         **options: Any,
     ) -> DataHandler:
         """Return the data of a run, after its first batch was checked against the model."""
@@ -903,6 +1012,7 @@ class Model(Layer):
         if isinstance(x, DistributedDataset):
             x = x.source  # batches are split when they are placed
         default_step = getattr(type(self), f"{kind}_step") is getattr(Model, f"{kind}_step")
+        needs_target = kind != "predict"
         data = DataHandler(
             x,
             y,
@@ -913,10 +1023,11 @@ class Model(Layer):
             caller=arguments_of,
             output_names=layer_names(self.output) if self.outputs else None,
             same_lengths=default_step,
-            check=make_label_check(self) if default_step and kind != "predict" else None,
+            check=make_batch_check(self, needs_target) if is_checked and default_step else None,
             **options,
         )
-        needs_target = kind != "predict"
+        if not is_checked:  # the workers read the batches
+            return data
         check_batch(self, data.peek(), caller, default_step, needs_target)
         if default_step:
             check_indices_of_embeddings(self, x)
@@ -940,13 +1051,18 @@ class Model(Layer):
         )
 
     def _run_on_batch(
-        self, function: StepFunction, data: DataHandler, reset_metrics: bool, return_dict: bool
+        self,
+        function: StepFunction,
+        data: DataHandler,
+        reset_metrics: bool,
+        return_dict: bool,
+        collect: Callable[[Any, int], Any],
     ) -> float | list[float] | dict[str, Any]:
         logs: dict[str, Any] = {}
         for _, iterator in data.enumerate_epochs():
             if reset_metrics:
                 self.reset_metrics()
-            logs = running_logs(run_once(function, iterator)).copy()
+            logs = running_logs(collect(run_once(function, iterator), 1)).copy()
         return logs if return_dict else logs_to_list(logs, self.metrics_names)
 
     def _finalize_optimizer(self) -> None:
@@ -1029,11 +1145,11 @@ class Model(Layer):
         return [metric.name for metric in self.metrics]
 
     def reset_metrics(self) -> None:
-        """Reset all metrics, and the running means of logs."""
+        """Reset all metrics, and the running values of logs."""
         for metric in self.metrics:
             metric.reset_state()
-        self._train_means.reset_state()
-        self._test_means.reset_state()
+        self._train_logs.reset_state()
+        self._test_logs.reset_state()
 
     @property
     def run_eagerly(self) -> bool:
@@ -1080,15 +1196,15 @@ class Model(Layer):
         return self._distribute_strategy
 
     @property
-    def _train_counter(self) -> Variable:
+    def _train_counter(self) -> StepCounter:
         return self._counters.get("train")
 
     @property
-    def _test_counter(self) -> Variable:
+    def _test_counter(self) -> StepCounter:
         return self._counters.get("test")
 
     @property
-    def _predict_counter(self) -> Variable:
+    def _predict_counter(self) -> StepCounter:
         return self._counters.get("predict")
 
     # --- files
@@ -1108,21 +1224,23 @@ class Model(Layer):
                 `.keras` archives at exactly that path. A name without an extension needs
                 `save_format`.
             overwrite: Whether an existing file may be replaced.
-            save_format: "keras" or "h5", for names with any ending.
+            save_format: "keras" or "h5", for names with any ending; "tf" for a SavedModel, a
+                directory that TensorFlow can serve (needs tensorflow).
             **kwargs: `include_optimizer=False` leaves the compile state out; see
                 `saving.save_model`.
         """
         if self.distribute_strategy.is_chief:
             save_model(self, filepath, overwrite, save_format, **kwargs)
 
-    def export(self, filepath: PathLike, format: str = "jax", **kwargs: Any) -> None:
+    def export(self, filepath: PathLike, format: str | None = None, **kwargs: Any) -> None:
         """Write the model as a program that runs without its source code, for any batch size, with
         the weights inside and `training=False`.
 
         Args:
             filepath: A file; for "tf_saved_model" a directory.
-            format: "jax" for the format of `jax.export`, which `saving.load_exported` or plain JAX
-                runs; "tf_saved_model" (needs tensorflow) or "onnx" (needs jax2onnx).
+            format: "tf_saved_model", which TensorFlow serves (needs tensorflow); "jax" for the
+                format of `jax.export`, which `saving.load_exported` or plain JAX runs, the default
+                for names that end in `.jax`; or "onnx" (needs jax2onnx), the default for `.onnx`.
             **kwargs: `input_signature`, `platforms`, `overwrite`; see `saving.export_model`.
 
         Example:
@@ -1256,15 +1374,17 @@ class Model(Layer):
             for index, metric in enumerate(self.metrics)
             for slot, variable in enumerate(metric.variables)
         }
-        means = {f"means/{','.join(names)}": total for names, total in self._train_means.by_names()}
-        return {**sums, **means, "counters/train": self._train_counter}
+        return {**sums, **self._train_logs.by_path(), "counters/train": self._train_counter.words}
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for copies and pickles, without compiled functions, which belong to this
         model.
         """
-        names = ("train_function", "train_tf_function", "test_function", "predict_function")
-        return {**super().__getstate__(), **dict.fromkeys(names), "history": None}
+        functions = ("train_function", "train_tf_function", "test_function", "predict_function")
+        return {
+            **super().__getstate__(),
+            **dict.fromkeys((*functions, "history", "_telemetry")),
+        }
 
     # --- layers, inputs and outputs
 

@@ -8,6 +8,13 @@ from typing import Any, Self, cast
 from podium._typing import Config
 from podium.core import KerasTensor, custom_object_scope, tree_leaves
 from podium.layers import Input, InputLayer, Layer
+from podium.layers.internal import (
+    is_shape,
+    map_shapes,
+    number_shared_layers,
+    override_masks,
+    share_layers,
+)
 from podium.models._graph import Graph
 from podium.models._model import Model
 from podium.saving import serialize_keras_object
@@ -15,7 +22,7 @@ from podium.saving.internal import build_from_config, find_class
 
 
 class Sequential(Model):
-    """Layers one after the other, each with one input and one output.
+    """Layers one after the other; each gets the output of the one before, the first one the inputs.
 
     With an `Input` first its shapes are known and its weights exist; without, both follow with the
     first call.
@@ -119,22 +126,55 @@ class Sequential(Model):
 
     def build(self, input_shape: Sequence[int | None] | None = None) -> None:
         """Create all weights for inputs of this shape, which includes the batch axis."""
+        if self._graph is not None and input_shape is not None:
+            self._check_matches(input_shape)
         if input_shape is None or self._graph is not None or not self._stack:
             self.built = self._graph is not None
             return
-        start = symbol = Input(batch_shape=tuple(input_shape), dtype=self.compute_dtype)
+        if is_shape(input_shape):
+            dtype = "float64" if self.variable_dtype == "float64" else "float32"
+            start = Input(batch_shape=tuple(input_shape), dtype=dtype)
+            # Data keep their dtype, which may be another one: no `Input` declares one.
+            graph = Graph(start, self._call_layers(start), self.name, cast_inputs=False)
+            self._use_graph(graph)
+        else:  # several inputs: the first layer takes them all
+            symbols = map_shapes(lambda shape: KerasTensor(shape, self.compute_dtype), input_shape)
+            self._call_layers(symbols)
+            self.built, self.built_shape = True, input_shape
+
+    def _check_matches(self, input_shape: Sequence[Any]) -> None:
+        """Raise if the shapes that `build` is given differ from that of the model's input."""
+        assert self._graph is not None
+        expected = self._graph.flat_inputs[0].shape
+        sizes = zip(expected, input_shape, strict=False)
+        if len(input_shape) != len(expected) or any(
+            None not in pair and pair[0] != pair[1] for pair in sizes
+        ):
+            raise ValueError(
+                f"Sequential model {self.name!r} was built for the shape {expected} already, and "
+                f"`build` was given {tuple(input_shape)}. Create another model for another shape."
+            )
+
+    def _call_layers(self, inputs: Any) -> Any:
         for layer in self._stack:
-            symbol = layer(symbol)
-        self._use_graph(Graph(start, symbol, self.name))
+            if not isinstance(layer, InputLayer):
+                inputs = layer(inputs)
+        return inputs
+
+    def _runs_graph(self) -> bool:
+        return self._graph is not None and type(self).call is Sequential.call
+
+    def _runs_layers(self) -> bool:
+        return type(self).call is Sequential.call
 
     def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
         """Call the layers one after the other."""
         if self._graph is not None and len(self._graph.flat_inputs) == 1:
             return super().call(inputs, training, mask)
-        for layer in self._stack:
-            if not isinstance(layer, InputLayer):
-                inputs = layer(inputs)
-        return inputs
+        if mask is None:
+            return self._call_layers(inputs)
+        with override_masks(tree_leaves(inputs), tree_leaves(mask)):
+            return self._call_layers(inputs)
 
     @property
     def layers(self) -> list[Layer]:
@@ -156,7 +196,9 @@ class Sequential(Model):
             "name": self.name,
             "trainable": self.trainable,
             "dtype": self._config_from_arguments(common_only=True)["dtype"],
-            "layers": [serialize_keras_object(layer) for layer in [*inputs, *self._stack]],
+            "layers": number_shared_layers(
+                lambda: [serialize_keras_object(layer) for layer in [*inputs, *self._stack]]
+            ),
             "build_input_shape": self._graph.flat_inputs[0].shape
             if self._graph is not None
             else None,
@@ -172,7 +214,7 @@ class Sequential(Model):
                 f"The config of a Sequential model has layers={config.get('layers')!r}; a list "
                 "was expected."
             )
-        with custom_object_scope(dict(custom_objects or {})):
+        with custom_object_scope(dict(custom_objects or {})), share_layers():
             layers = [_create_layer(layer_config) for layer_config in config["layers"]]
         model = cls(
             layers,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import jax
-import jax.numpy as jnp
 
 from podium import initializers
 from podium._typing import TensorLike
@@ -19,7 +18,12 @@ from podium.core.internal import (
     count_gradients,
     override,
 )
-from podium.optimizers import _update_math
+from podium.optimizers._dynamic_scale import (
+    DynamicScale,
+    active_scale,
+    divide_by_scale,
+    multiply_by_scale,
+)
 from podium.optimizers._gradients import match_gradients, split_pairs
 from podium.optimizers._optimizer import Optimizer
 from podium.optimizers._registry import add_optimizer, deserialize, get, serialize
@@ -29,8 +33,9 @@ _DEFAULT_SCALE = 2.0**15
 _DEFAULT_GROWTH_STEPS = 2000
 _NOT_SCALED = (
     "A LossScaleOptimizer was given gradients of a loss that was not scaled: small ones may have "
-    "become 0 in float16. Scale the loss that you differentiate, `loss = "
-    "optimizer.scale_loss(loss)`, or call `optimizer.minimize(loss, variables, tape=tape)`."
+    "become 0 in float16. Run the step in `with optimizer.scale_tapes():`, scale the loss that you "
+    "differentiate, `loss = optimizer.scale_loss(loss)`, or call `optimizer.minimize(loss, "
+    "variables, tape=tape)`."
 )
 _UNSCALED_TWICE = (
     "get_unscaled_gradients has divided gradients by the loss scale, and the loss was not "
@@ -48,10 +53,11 @@ class LossScaleOptimizer(Optimizer):
     the factor. `compile` wraps the optimizer of a model whose dtype policy is "mixed_float16" in
     one of these; `minimize`, and so the default `train_step`, does all of it.
 
-    A step of your own scales the loss that it differentiates: `tape.gradient(
-    optimizer.scale_loss(loss), weights)`, and `apply_gradients` divides the gradients; or Keras 2's
-    `get_scaled_loss` and `get_unscaled_gradients`, after which it does not. The gradients that a
-    tape computed of a loss that was not scaled are applied as they are, with a warning. Arrays
+    In a `train_step` of your own, tapes scale and unscale themselves; elsewhere open `scale_tapes`.
+    Or scale the loss that you differentiate: `tape.gradient(optimizer.scale_loss(loss), weights)`,
+    and `apply_gradients` divides the gradients; or use Keras 2's `get_scaled_loss` and
+    `get_unscaled_gradients`, after which it does not. The gradients that a tape computed elsewhere
+    of a loss that was not scaled are applied as they are, with a warning. Arrays
     from elsewhere are divided by `apply`, as in Keras 3, and not by `apply_gradients`, as in
     Keras 2.
 
@@ -132,6 +138,11 @@ class LossScaleOptimizer(Optimizer):
         self.dynamic_scale = self.add_variable(
             (), initializers.Constant(self.initial_scale), "float32", name="dynamic_scale"
         )
+        self._scaler = (
+            DynamicScale(self.dynamic_scale, self.step_counter, self.dynamic_growth_steps)
+            if self.dynamic_growth_steps
+            else None
+        )
         self._loss_was_scaled = False  # whether the user has called `scale_loss`
         self._gradients_were_unscaled = False  # and `get_unscaled_gradients`
         self._warned_about_scaling = False
@@ -185,7 +196,33 @@ class LossScaleOptimizer(Optimizer):
         Gradients that are applied afterwards are divided by the factor again.
         """
         self._loss_was_scaled = True
-        return dispatch(_multiply_by_scale, loss, self.dynamic_scale)
+        for scaler in (self._scaler, context.loss_scaler):
+            if scaler is not None:
+                scaler.is_off = True
+        return dispatch(multiply_by_scale, loss, self.dynamic_scale)
+
+    def scale_tapes(self) -> override[None]:
+        """Return a context in which tapes scale losses themselves.
+
+        `GradientTape.gradient` with respect to float32 Variables multiplies the loss by the
+        factor, and divides the gradients: they are those of the loss as it is, and small ones do
+        not become 0 in float16. Optimizers skip updates whose gradients are not all finite, and
+        the factor adapts. Each `train_step` of a model compiled with this optimizer runs in it.
+        It has no effect once `scale_loss` or `get_scaled_loss` has been called, or if the factor is
+        fixed.
+
+        Example:
+            >>> w = podium.Variable(3.0)
+            >>> optimizer = podium.optimizers.LossScaleOptimizer(podium.optimizers.SGD(0.5))
+            >>> with optimizer.scale_tapes():
+            ...     with podium.GradientTape() as tape:
+            ...         loss = w * w
+            ...     gradient = tape.gradient(loss, w)
+            ...     _ = optimizer.apply_gradients([(gradient, w)])
+            >>> float(gradient), float(w)
+            (6.0, 0.0)
+        """
+        return override(loss_scaler=self._scaler)
 
     def get_scaled_loss(self, loss: Any) -> Any:
         """Return the loss times the current factor, or a function that does for a function: Keras
@@ -211,7 +248,7 @@ class LossScaleOptimizer(Optimizer):
         """
         self._gradients_were_unscaled = True
         return [
-            None if gradient is None else dispatch(_divide_by_scale, gradient, self.dynamic_scale)
+            None if gradient is None else dispatch(divide_by_scale, gradient, self.dynamic_scale)
             for gradient in grads
         ]
 
@@ -224,14 +261,17 @@ class LossScaleOptimizer(Optimizer):
         """Return pairs of gradient and variable, computed from the scaled loss and divided by the
         factor.
         """
-        was_scaled = self._loss_was_scaled
+        scalers = [each for each in (self._scaler, context.loss_scaler) if each is not None]
+        was_scaled, were_off = self._loss_was_scaled, [scaler.is_off for scaler in scalers]
         pairs = super().compute_gradients(loss, var_list, tape)
         self._loss_was_scaled = was_scaled
+        for scaler, was_off in zip(scalers, were_off, strict=True):
+            scaler.is_off = was_off
         return [
             (
                 gradient
                 if gradient is None or variable.overwrite_with_gradient
-                else dispatch(_divide_by_scale, gradient, self.dynamic_scale),
+                else dispatch(divide_by_scale, gradient, self.dynamic_scale),
                 variable,
             )
             for gradient, variable in pairs
@@ -299,6 +339,8 @@ class LossScaleOptimizer(Optimizer):
         is_unscaled = self._gradients_were_unscaled
         if self._loss_was_scaled:
             return not is_unscaled
+        if not is_unscaled and active_scale() is not None:
+            return False
         if (is_unscaled or not default) and not self._warned_about_scaling:
             self._warned_about_scaling = True
             warn_user(_UNSCALED_TWICE if is_unscaled else _NOT_SCALED)
@@ -324,28 +366,12 @@ class LossScaleOptimizer(Optimizer):
                     g if variable.overwrite_with_gradient else g / scale.astype(g.dtype)
                     for g, variable in zip(gradients, variables, strict=True)
                 ]
-            with override(replica_axes=None):  # the gradients are summed already
-                if self.dynamic_growth_steps is None:
+            scaler = active_scale() or self._scaler
+            if scaler is None:
+                with override(replica_axes=None):  # the gradients are summed already
                     self.inner_optimizer.apply(gradients, variables)
-                else:
-                    self._apply_if_finite(gradients, variables, scale, self.dynamic_growth_steps)
-
-    def _apply_if_finite(
-        self,
-        gradients: list[jax.Array],
-        variables: list[Variable],
-        scale: jax.Array,
-        growth_steps: int,
-    ) -> None:
-        finite = _update_math.all_finite(gradients)
-        state = [*self.inner_optimizer._trainable_variables, *self.inner_optimizer.variables]
-        before = [variable.read() for variable in state]
-        self.inner_optimizer.apply(gradients, variables)
-        for variable, value in zip(state, before, strict=True):
-            variable.assign(Tensor(_update_math.select_if(finite, variable.read(), value)))
-        count, scale = _adapt_scale(self.step_counter.read(), scale, finite, growth_steps)
-        self.step_counter.assign(Tensor(count))
-        self.dynamic_scale.assign(Tensor(scale))
+            else:
+                scaler.update_if_finite(self.inner_optimizer, gradients, variables)
 
     def flush(self, var_list: Iterable[Variable] | None = None) -> None:
         """Apply the accumulated gradients of the inner optimizer; see `Optimizer.flush`."""
@@ -372,26 +398,3 @@ class LossScaleOptimizer(Optimizer):
         """Make an optimizer from `get_config`'s result."""
         config = dict(config)
         return cls(deserialize(config.pop("inner_optimizer"), custom_objects), **config)
-
-
-def _multiply_by_scale(loss: jax.Array, scale: jax.Array) -> jax.Array:
-    dtype = _update_math.wide_dtype(loss.dtype)
-    return loss.astype(dtype) * scale.astype(dtype)
-
-
-def _divide_by_scale(gradient: jax.Array, scale: jax.Array) -> jax.Array:
-    dtype = _update_math.wide_dtype(gradient.dtype)
-    return gradient.astype(dtype) / scale.astype(dtype)
-
-
-def _adapt_scale(
-    count: jax.Array, scale: jax.Array, finite: jax.Array, growth_steps: int
-) -> tuple[jax.Array, jax.Array]:
-    """Return the new count of finite steps and the new scale, which stays finite and does not fall
-    below 1.
-    """
-    grows = finite & (count + 1 >= growth_steps)
-    doubled = jnp.where(jnp.isfinite(scale * 2), scale * 2, scale)
-    halved = jnp.maximum(scale / 2, jnp.minimum(scale, 1))
-    new_scale = jnp.where(finite, jnp.where(grows, doubled, scale), halved)
-    return jnp.where(finite & ~grows, count + 1, 0), new_scale

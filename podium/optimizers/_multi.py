@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from typing import Any
 
 from podium.core import Tensor, Variable
-from podium.core.internal import override
+from podium.core.internal import PublicRepr, override
 from podium.optimizers._gradients import match_gradients
 from podium.optimizers._loss_scale import LossScaleOptimizer
 from podium.optimizers._optimizer import Optimizer
 from podium.optimizers._registry import add_optimizer, deserialize, serialize
 from podium.optimizers._slots import VariableList
+from podium.optimizers._update_math import next_iteration
 
 
-class OptimizerMap(MutableMapping[str, Optimizer]):
+class OptimizerMap(PublicRepr, MutableMapping[str, Optimizer]):
     """A mapping from patterns of variable paths to optimizers, with a default.
 
     Args:
@@ -231,7 +232,7 @@ class MultiOptimizer(Optimizer):
                     [of[id(variable)] for variable in variables_of_optimizer],
                     variables_of_optimizer,
                 )
-            self._iterations.assign(Tensor(self._iterations.read() + 1))
+            self._iterations.assign(Tensor(next_iteration(self._iterations.read(), 1)))
 
     def flush(self, var_list: Iterable[Variable] | None = None) -> None:
         """Apply the accumulated gradients of each optimizer; see `Optimizer.flush`."""

@@ -39,6 +39,7 @@ from podium.core.internal import (
     sum_gradients,
 )
 from podium.optimizers import _update_math, _update_pipeline
+from podium.optimizers._dynamic_scale import active_scale
 from podium.optimizers._gradients import match_gradients, split_pairs
 from podium.optimizers._learning_rate import (
     LearningRate,
@@ -222,7 +223,10 @@ class Optimizer:
             gradients, variables = match_gradients(self.name, grads, variables, self._warned)
             if context.replica_axes is not None:
                 gradients = sum_gradients(gradients)
-            self._update(gradients, variables)
+            if (scaler := active_scale()) is not None:
+                scaler.update_if_finite(self, gradients, variables)
+            else:
+                self._update(gradients, variables)
 
     def minimize(
         self,
@@ -424,7 +428,10 @@ class Optimizer:
 
     @property
     def iterations(self) -> Variable | Tensor:
-        """How many updates were made: an int Variable (a Tensor, if gradients are accumulated)."""
+        """How many updates were made: an int32 Variable (a Tensor, if gradients are accumulated).
+
+        It does not wrap: at 2.1e9 it stops growing.
+        """
         if self.gradient_accumulation_steps:
             updates: Tensor = self._iterations // self.gradient_accumulation_steps
             return updates
@@ -629,7 +636,8 @@ class Optimizer:
         if variables:
             update = Update(gradients, variables, self._read_learning_rate(iteration), iteration)
             _update_pipeline.run_pipeline(self._update_transforms(), update)
-        self._iterations.assign(Tensor(jax.lax.add(iteration, iteration.dtype.type(1))))
+        period = (self.gradient_accumulation_steps or 1) * (self.ema_overwrite_frequency or 1)
+        self._iterations.assign(Tensor(_update_math.next_iteration(iteration, period)))
 
     def _update_transforms(self) -> Iterator[Transform]:
         """Yield the transforms of an update. Options are read at each update, so that they

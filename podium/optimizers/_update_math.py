@@ -28,6 +28,10 @@ Rule: TypeAlias = Callable[
 ]
 
 
+# Below 2**31, so that rules can add to the number of updates without overflow.
+LAST_ITERATION = 2**31 - 1024
+
+
 class Plan(NamedTuple):
     """What is constant while a variable is updated: static arguments of the compiled step."""
 
@@ -174,3 +178,18 @@ def average_weights(
 def all_finite(gradients: list[jax.Array]) -> jax.Array:
     """Return whether every element of every gradient is finite."""
     return jnp.all(jnp.stack([jnp.all(jnp.isfinite(gradient)) for gradient in gradients]))
+
+
+@functools.partial(jax.jit, static_argnames=("period",), inline=True)
+def next_iteration(iteration: jax.Array, period: int) -> jax.Array:
+    """Return the number of updates after one more, as an int32 that does not wrap.
+
+    From `LAST_ITERATION` on, the number repeats one period instead of growing: schedules keep their
+    last value, and what happens every n updates continues to.
+
+    Args:
+        iteration: The number of updates so far.
+        period: The number of updates after which everything periodic repeats.
+    """
+    is_last = iteration >= LAST_ITERATION
+    return iteration + jnp.where(is_last, 1 - period, 1).astype(iteration.dtype)

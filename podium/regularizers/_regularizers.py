@@ -9,10 +9,10 @@ from jax import Array
 
 from podium._typing import Config, TensorLike
 from podium.core import Tensor, dispatch, promote_dtypes
-from podium.core.internal import check_number
+from podium.core.internal import PublicRepr, check_number
 
 
-class Regularizer:
+class Regularizer(PublicRepr):
     """Base class of regularizers, penalties on weights or activations.
 
     A subclass implements `__call__(x)`, which returns a scalar computed with `podium.ops`, so that

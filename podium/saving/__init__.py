@@ -24,3 +24,6 @@ from podium.saving.serialization._deserialization import (
 from podium.saving.serialization._serialization import (
     serialize_keras_object as serialize_keras_object,
 )
+from podium.saving.verification._report import VerifyReport as VerifyReport
+from podium.saving.verification._verify import verify as verify
+from podium.saving.verification._verify import write_digests as write_digests

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from podium._typing import Array
 from podium.core import Variable
@@ -59,6 +60,7 @@ def restore(
         >>> weight.numpy().tolist()
         [3.0, 4.0]
     """
+    values = {path: _upgrade(path, value) for path, value in values.items()}
     problems = [f"{path!r} is missing" for path in variables if path not in values]
     if strict:
         problems += [
@@ -111,6 +113,15 @@ def summarize(problems: Sequence[str]) -> str:
     if len(problems) > _MAX_PROBLEMS:
         shown.append(f"and {len(problems) - _MAX_PROBLEMS} more")
     return "; ".join(shown) or "none"
+
+
+def _upgrade(path: str, value: Array) -> Array:
+    """Return a value that an earlier version wrote as it is written now."""
+    if path == "counters/train" and (value.shape, value.dtype) == ((), np.int32):
+        # The count as an int32; now it is [low, high], of 31 bits each.
+        number = int(value)
+        return np.array([number % 2**31, number // 2**31], np.int32)
+    return value
 
 
 def _put_like(value: Array, sharding: Any) -> jax.Array:

@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 
 _MAX_MEMBERS = 2_000_000
 _MAX_EXPANSION = 200  # times the size of the archive; text compresses about tenfold
+_MAX_MESSAGE = 1000
 _ALLOWANCE = 100 << 20  # bytes, for small archives
 
 
@@ -60,8 +62,19 @@ def extract_archive(
         EOFError,
         NotImplementedError,
         RuntimeError,
+        OverflowError,
+        struct.error,
     ) as error:
-        raise ValueError(f"{archive} is corrupt and was not extracted ({error}).") from error
+        raise ValueError(
+            f"{archive} is corrupt and was not extracted ({str(error)[:500]})."
+        ) from error
+    except OSError as error:
+        is_clash = isinstance(error, (FileExistsError, IsADirectoryError, NotADirectoryError))
+        if not is_clash and error.filename is not None and len(str(error)) < _MAX_MESSAGE:
+            raise  # the disk is full, or the directory cannot be written
+        raise ValueError(
+            f"{archive} is corrupt and was not extracted ({error.strerror or str(error)[:500]})."
+        ) from error
 
 
 def _tar_members(tar: tarfile.TarFile) -> Iterator[_Member]:
@@ -86,17 +99,19 @@ def _extract_members(
 ) -> None:
     """Write the members; each is checked just before, so that a zip bomb is never read fully."""
     directory.mkdir(parents=True)
+    directories = {str(directory)}
     remaining_bytes = _MAX_EXPANSION * os.path.getsize(archive) + _ALLOWANCE
     for count, member in enumerate(members, start=1):
         remaining_bytes -= member.size
         _check_member(archive, member, count, remaining_bytes)
-        target = directory.joinpath(*_path_parts(member.name))
-        if member.is_directory:
-            target.mkdir(parents=True, exist_ok=True)
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with open_member(member.source) as source, open(target, "wb") as file:
-            shutil.copyfileobj(source, file, 1 << 20)
+        target = os.path.join(directory, *_path_parts(member.name))
+        parent = target if member.is_directory else os.path.dirname(target)
+        if parent not in directories:  # one call for each member would double the time
+            os.makedirs(parent, exist_ok=True)
+            directories.add(parent)
+        if not member.is_directory:
+            with open_member(member.source) as source, open(target, "wb", buffering=0) as file:
+                shutil.copyfileobj(source, file, 1 << 20)
 
 
 def _path_parts(name: str) -> list[str]:

@@ -28,6 +28,7 @@ MAX_MODULES_IN_FOLDER = 25
 
 # What may be larger, each with the reason.
 LONG_FUNCTIONS = {
+    "Execution.run": "a function around a step would be a frame in its traceback and a call more",
     "Model.fit": "the training loop reads from top to bottom, with the checks of its arguments",
     "ReplicaRunner._trace": "the closures that `shard_map` traces share its variables",
 }

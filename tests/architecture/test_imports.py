@@ -17,6 +17,7 @@ pytestmark = pytest.mark.static
 PACKAGES = (
     "core",
     "state",
+    "telemetry",
     "ops",
     "random",
     "activations",
@@ -34,7 +35,6 @@ PACKAGES = (
     "saving",
     "callbacks",
     "models",
-    "telemetry",
     "utils",
     "datasets",
     "compat",

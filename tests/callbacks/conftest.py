@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from podium.callbacks import _progbar
+from podium.telemetry.internal import clock as telemetry_clock
 
 
 class FakeModel:
@@ -30,7 +31,7 @@ def model():
 @pytest.fixture
 def clock(monkeypatch):
     clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(_progbar, "_now", lambda: clock.now)
+    monkeypatch.setattr(telemetry_clock, "seconds", lambda: clock.now)
     return clock
 
 

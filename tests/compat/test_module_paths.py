@@ -190,3 +190,29 @@ def test_a_missing_device_is_replaced_with_a_warning(installed):
     compat.uninstall()
     with pytest.raises(ValueError, match=r"device='/gpu:0' was given, and this machine has no"):
         tf.distribute.OneDeviceStrategy("/gpu:0")
+
+
+def test_real_imports_reach_the_real_packages_inside_of_the_block_alone(tmp_path, monkeypatch):
+    package = tmp_path / "tf_keras"
+    package.mkdir()
+    (package / "__init__.py").write_text("from tf_keras.part import NAME\n")
+    (package / "part.py").write_text("NAME = 'real'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    podium.compat.install()
+    try:
+        replaced = importlib.import_module("tf_keras")
+        assert not hasattr(replaced, "NAME")
+        with podium.compat.real_imports():
+            real = importlib.import_module("tf_keras")
+            assert real.NAME == "real" and "tf_keras.part" in sys.modules
+        assert importlib.import_module("tf_keras") is replaced
+        assert "tf_keras.part" not in sys.modules
+        with podium.compat.real_imports(), podium.compat.real_imports():
+            assert importlib.import_module("tf_keras") is real
+        assert importlib.import_module("tf_keras") is replaced
+    finally:
+        podium.compat.uninstall()
+    with podium.compat.real_imports():  # nothing is replaced
+        assert importlib.import_module("tf_keras").NAME == "real"
+    del sys.modules["tf_keras"]
+    del sys.modules["tf_keras.part"]

@@ -110,4 +110,4 @@ def test_arguments_that_are_named_are_accepted():
         assert float(tf.function(lambda x: x + 1, **options)(tf.constant(1.0))) == 2.0
     relaxed = tf.function(lambda x: x, experimental_relax_shapes=True)
     assert float(relaxed(tf.constant(1.0))) == 1.0
-    assert data.get_data_handler is keras.engine.data_adapter.get_data_handler
+    assert issubclass(keras.engine.data_adapter.DataHandler, data.DataHandler)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from jax.experimental import sparse
 
 import podium
 from podium.compat import keras
@@ -83,7 +84,7 @@ def test_names_that_scripts_use_exist(namespace):
 
 
 def test_keras_has_every_public_name_of_podium():
-    only_in_podium = ("compat", "execution", "state", "testing")
+    only_in_podium = ("compat", "execution", "state", "telemetry", "testing")
     names = [name for name in dir(podium) if not name.startswith("_")]
     missing = [name for name in names if not hasattr(keras, name)]
     assert [name for name in missing if name not in only_in_podium] == []
@@ -296,6 +297,20 @@ def test_nest_preserves_the_order_of_keys():
     assert list(tf.nest.map_structure(lambda x: x, structure)) == ["b", "a"]
     with pytest.raises(ValueError, match="differ; the same lists"):
         tf.nest.assert_same_structure([1, 2], [1, [2]])
+    with pytest.raises(ValueError, match="differ; the same lists"):
+        tf.nest.map_structure(lambda x, y: x, [1], (1,))
+    assert tf.nest.map_structure(lambda x, y: (x, y), [1, {"a": 2}], [3, {"a": 4}]) == [
+        (1, 3),
+        {"a": (2, 4)},
+    ]
+
+
+def test_nest_does_not_look_into_none_replicas_and_sparse_values():
+    values = podium.distribute.PerReplica(np.ones((2, 1), "float32"))
+    rows = sparse.BCOO.fromdense(np.eye(2, dtype="float32"))
+    seen = []
+    tf.nest.map_structure(seen.append, {"none": None, "replicas": values, "sparse": [rows]})
+    assert seen[0] is None and seen[1] is values and seen[2] is rows
 
 
 def test_functions_of_tf_image_are_always_channels_last():

@@ -389,3 +389,19 @@ def test_work_per_call_does_not_grow_with_the_number_of_variables():
         return seen[0]
 
     assert calls_of(2) == calls_of(200)
+
+
+def test_functions_that_were_traced_and_dropped_leave_no_objects():
+    def trace_once():
+        a, b = podium.Variable([1.0, 2.0]), podium.Variable([3.0, 4.0])
+        podium.function(lambda x: x * ops.sum(a + b))(np.ones(2, "float32"))
+
+    def count_objects(num_functions):
+        for _ in range(num_functions):
+            trace_once()
+        gc.collect()
+        gc.collect()
+        return len(gc.get_objects())
+
+    before = count_objects(3)
+    assert count_objects(10) - before < 5

@@ -51,6 +51,14 @@ class Loader:
         self.ended += 1
 
 
+def test_steps_per_execution_computes_like_its_number():
+    k = StepsPerExecution(5)
+    assert (k + 1, 1 + k, k - 1, 7 - k, k * 2, 2 * k, k // 2, k % 2) == (6, 6, 4, 2, 10, 10, 2, 1)
+    assert k == 5 and k != 4 and k > 4 and k >= 5 and k < 6 and k <= 5
+    assert list(range(k))[-1] == 4 and k in {k: "hashable"}
+    assert float(k * podium.Tensor(0.5)) == 2.5
+
+
 def read_handler(handler, record=True):
     """Read batches as `fit` does; return `[(epoch, [(first step, last step, batches)])]`."""
     epochs = []

@@ -76,7 +76,6 @@ def maybe_endless():
         ({"x": 7}, ValueError, r"`x` is the single number .*7.* of shape \(\)"),
         ({"x": np.float32(3.0)}, ValueError, "at least one dimension"),
         ({"x": podium.Input((3,), name="i")}, TypeError, "a symbolic value from `Input`"),
-        ({"x": [X, None]}, ValueError, r"`x\[1\]` is None"),
         ({"x": {"a": X, "b": object()}}, TypeError, r"`x\['b'\]` is of type object"),
         ({"x": [Dataset.range(3)]}, TypeError, "`x` is of type list"),
         # numbers only

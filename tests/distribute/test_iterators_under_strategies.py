@@ -140,6 +140,24 @@ def test_value_that_is_not_split_with_its_batch_is_refused():
         model.distribute_strategy.run(model.train_step, args=((x / 2.0, y),))
 
 
+@pytest.mark.parametrize("distributed", [False, True])
+def test_rows_that_are_not_samples_are_not_split(distributed):
+    strategy = distribute.MirroredStrategy(4)
+    table = np.arange(4.0, dtype="float32")  # as many rows as replicas
+    x = np.ones((16, 1), "float32")
+
+    def step(batch):
+        values, weights = batch
+        return podium.ops.sum(values) * podium.ops.sum(weights)
+
+    batches = podium.data.Dataset.from_tensors((x, table))
+    if distributed:
+        batches = strategy.experimental_distribute_dataset(batches)
+    with strategy.scope():
+        (result,) = [strategy.run(step, args=(batch,)) for batch in batches]
+    assert float(strategy.reduce("sum", result)) == 16.0 * 6.0
+
+
 @pytest.mark.parametrize("reduction", ["sum_over_batch_size", "mean_with_sample_weight"])
 def test_loss_that_is_a_mean_is_refused_on_replicas(reduction):
     loss = podium.losses.MeanSquaredError(reduction=reduction)

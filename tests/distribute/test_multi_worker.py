@@ -215,3 +215,21 @@ def test_killed_chief_and_failing_worker_are_named():
     assert done.returncode == 1, done.stdout + done.stderr
     assert "[1] ValueError: a mistake of this worker" in done.stderr
     assert "failed: ValueError: a mistake of this worker. Worker 0 stops" in done.stderr
+
+
+def test_workers_of_unequal_speed_resume_from_the_chiefs_checkpoint_on_separate_disks(tmp_path):
+    expected = launch(2, tmp_path / "a", 0, script="separate_disks.py")
+    assert expected.returncode == 0, expected.stderr[-3000:]
+    killed = launch(2, tmp_path / "b", 7, script="separate_disks.py")
+    assert killed.returncode != 0 and "the machine is gone" in killed.stdout + killed.stderr
+    assert sorted(os.listdir(tmp_path / "b" / "disk 0"))[-1].startswith("checkpoint-")
+    assert os.listdir(tmp_path / "b" / "disk 1") == []
+    resumed = launch(2, tmp_path / "b", 0, script="separate_disks.py")
+    assert resumed.returncode == 0, resumed.stderr[-3000:]
+    assert "[1] BackupAndRestore: resuming from checkpoint 3" in resumed.stdout
+
+    def weights(result):
+        return sorted(line for line in result.stdout.splitlines() if "weights" in line)
+
+    assert weights(resumed) == weights(expected) and len(weights(resumed)) == 2
+    assert os.listdir(tmp_path / "b" / "disk 1") == []  # the copies are deleted

@@ -123,3 +123,14 @@ def test_caller_may_reuse_its_buffer():
         buffer[:] = 5.0
         buffer[:] = 1.0
     np.testing.assert_array_equal(seen.numpy(), np.full(64, 20.0, "float32"))
+
+
+@pytest.mark.parametrize("run_eagerly", [False, True])
+@pytest.mark.parametrize("fused", [1, 3])
+def test_the_end_of_the_data_is_an_out_of_range_error(fused, run_eagerly):
+    execution = Execution(lambda data: data, fused, run_eagerly=run_eagerly)
+    iterator = iter([np.ones((2, 1), "float32")] * 3)
+    for _ in range(3 // fused):
+        execution(iterator)
+    with pytest.raises(podium.core.OutOfRange, match="The iterator has no more batches"):
+        execution(iterator)

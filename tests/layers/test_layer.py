@@ -358,3 +358,35 @@ def test_error_for_a_layer_without_call():
         Empty()(X)
     with pytest.raises(TypeError, match=r"Layer 'dense' was called with wrong arguments.*inputs"):
         layers.Dense(1)(X, X, X, X)
+
+
+class KerasTwoMask(layers.Layer):
+    def compute_mask(self, inputs, mask=None):
+        return mask
+
+
+class KerasThreeMask(layers.Layer):
+    def compute_mask(self, inputs, previous_mask):
+        return previous_mask
+
+
+class OtherMaskNames(layers.Layer):
+    def compute_mask(self, x, of_x):
+        return of_x
+
+
+@pytest.mark.parametrize(
+    "layer_class", [KerasTwoMask, KerasThreeMask, OtherMaskNames, layers.Layer]
+)
+def test_compute_mask_accepts_both_names_of_the_mask(layer_class):
+    layer, mask = layer_class(), np.array([True])
+    for result in (
+        layer.compute_mask(0, mask),
+        layer.compute_mask(0, mask=mask),
+        layer.compute_mask(0, previous_mask=mask),
+        layer.compute_mask(inputs=0, mask=mask),
+    ):
+        assert result is mask
+    assert layer.compute_mask(0) is None
+    with pytest.raises(TypeError, match="unexpected keyword argument 'masks'"):
+        layer.compute_mask(0, masks=None)

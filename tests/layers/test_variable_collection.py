@@ -211,10 +211,10 @@ def test_seeds_and_metrics_are_part_of_the_variables():
     layer = Measured()
     layer(X)
     assert names(layer.weights) == ["scale", "statistic"]
-    assert [metric.name for metric in layer.metrics] == ["added", "mean"]
+    assert [metric.name for metric in layer.metrics] == ["mean", "added"]
     assert len(layer.variables) == 2 + 1 + 4
     layer.means.append(podium.metrics.Mean(name="other"))
-    assert [metric.name for metric in layer.metrics] == ["added", "mean", "other"]
+    assert [metric.name for metric in layer.metrics] == ["mean", "other", "added"]
     assert len(layer.variables) == 2 + 1 + 6
 
 
@@ -256,3 +256,22 @@ def test_attributes_may_be_set_before_the_constructor_of_the_base_class():
     outer.inner = Forgetful()
     with pytest.raises(RuntimeError, match=r"Forgetful was used before `super\(\).__init__\(\)`"):
         _ = outer.weights
+
+
+def test_attributes_that_are_metrics_are_listed_before_added_ones():
+    class Model(podium.Model):
+        def __init__(self):
+            super().__init__()
+            self.mean = podium.metrics.Mean(name="attribute")
+            self.dense = podium.layers.Dense(1)
+
+        def call(self, x):
+            self.add_metric(podium.ops.sum(x), name="added")
+            self.add_metric(self.mean(x))
+            return self.dense(x)
+
+    model = Model()
+    model.compile(loss="mse")
+    x, y = np.full((4, 1), 2.0, "float32"), np.zeros((4, 1), "float32")
+    assert model.evaluate(x, y, verbose=0)[1:] == [2.0, 8.0]
+    assert model.metrics_names == ["loss", "attribute", "added"]

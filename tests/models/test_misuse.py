@@ -113,16 +113,48 @@ def test_a_sequential_model_cannot_be_added_to_itself():
     assert len(model.layers) == 1
 
 
-def test_a_model_with_nothing_to_train_warns():
+@pytest.mark.parametrize("run_eagerly", [False, True])
+def test_a_model_with_nothing_to_train_warns_once(run_eagerly):
     model = make_model()
     model.trainable = False
-    model.compile("sgd", "mse")
-    with pytest.warns(UserWarning, match=r"Model 'model' has no weights to train \(they are all"):
-        model.fit(X, Y, verbose=0)
+    model.compile("sgd", "mse", run_eagerly=run_eagerly)
+    with pytest.warns(
+        UserWarning, match=r"Model 'model' has no weights to train \(they are all"
+    ) as w:
+        model.fit(X, Y, batch_size=4, epochs=3, verbose=0)
+    assert len(w) == 1
     model = podium.Sequential([layers.Input((4,)), layers.Flatten()], name="flat")
-    model.compile("sgd", "mse")
-    with pytest.warns(UserWarning, match=r"Model 'flat' has no weights to train \(it has no wei"):
+    model.compile("sgd", "mse", run_eagerly=run_eagerly)
+    with pytest.warns(
+        UserWarning, match=r"Model 'flat' has no weights to train \(it has no wei"
+    ) as w:
         model.train_on_batch(X, X)
+        model.fit(X, X, verbose=0)
+    assert len(w) == 1
+
+
+@pytest.mark.parametrize("index", [-1, 5])
+@pytest.mark.parametrize("bad_batch", [0, 1])
+def test_indices_of_embeddings_out_of_range_in_a_dataset_are_named(index, bad_batch):
+    ids = podium.Input((2,), dtype="int32", name="ids")
+    other = podium.Input((1,), name="other")
+    hidden = layers.Flatten()(layers.Embedding(5, 2, name="words")(ids))
+    model = podium.Model([ids, other], layers.Dense(1)(layers.Concatenate()([hidden, other])))
+    model.compile("sgd", "mse")
+    indices = np.zeros((8, 2), "int32")
+    indices[4 * bad_batch + 1] = index
+    x = {"ids": indices, "other": np.ones((8, 1), "float32")}
+    y = np.ones((8, 1), "float32")
+    data = podium.data.Dataset.from_tensor_slices((x, y)).batch(4)
+    for run in (model.fit, model.evaluate, model.predict):
+        with pytest.raises(
+            ValueError, match=rf"'words' \(Embedding\) was given the index {index};"
+        ):
+            run(data, verbose=0)
+    rows = [slice(4), slice(4, 8)]
+    batches = ((({name: leaf[part] for name, leaf in x.items()}), y[part]) for part in rows)
+    with pytest.raises(ValueError, match=rf"'words' \(Embedding\) was given the index {index};"):
+        model.fit(batches, verbose=0)
 
 
 def test_backup_with_a_generator_names_the_callback(tmp_path):

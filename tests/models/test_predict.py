@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import itertools
+import os
 import threading
 import time
 import warnings
@@ -447,7 +448,7 @@ def test_available_memory_with_and_without_proc(monkeypatch):
 
     monkeypatch.setattr("builtins.open", refuse)
     assert _memory_estimate.available_memory() > 2**20
-    monkeypatch.setattr(_memory_estimate.os, "sysconf", refuse)
+    monkeypatch.setattr(os, "sysconf", refuse)
     assert _memory_estimate.available_memory() is None
 
 
@@ -589,3 +590,24 @@ def test_samples_are_known_where_sizes_are():
     assert samples(X, batch_size=8, steps_per_epoch=9) == 41
     assert samples(X, batch_size=8, steps_per_epoch=9, epochs=3) == 41 + 3 * 8
     assert samples(Numbered()) is None and samples(generator()) is None
+
+
+@pytest.mark.parametrize(("k", "run_eagerly"), [(1, False), (3, False), (3, True)])
+def test_a_predict_function_returns_the_outputs_of_its_steps(k, run_eagerly):
+    class Structured(podium.Sequential):
+        def predict_step(self, data):
+            return {"rows": super().predict_step(data), "size": podium.ops.shape(data)[0]}
+
+    model = Structured([podium.Input((2,)), podium.layers.Dense(3)])
+    model.compile(steps_per_execution=k, run_eagerly=run_eagerly)
+    x = np.random.default_rng(0).normal(size=(10, 2)).astype("float32")
+    function = model.make_predict_function()
+    iterator = iter(podium.data.Dataset.from_tensor_slices(x).batch(3))
+    parts = [function(iterator) for _ in range(-(-4 // k))]
+    assert all(isinstance(leaf, podium.Tensor) for part in parts for leaf in part.values())
+    rows = np.concatenate([part["rows"].numpy() for part in parts])
+    np.testing.assert_allclose(rows, model(x), rtol=1e-5, atol=1e-6)
+    sizes = np.concatenate([np.atleast_1d(part["size"].numpy()) for part in parts])
+    assert sizes.tolist() == [3, 3, 3, 1]
+    with pytest.raises(podium.core.OutOfRange):
+        function(iterator)

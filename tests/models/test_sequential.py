@@ -119,3 +119,13 @@ def test_configs_recreate_the_model():
         match=r"Unknown layer 'Dnese'. Did you mean 'Dense'.*register_keras_serializable",
     ):
         layers.deserialize({"class_name": "Dnese", "config": {}})
+
+
+def test_a_model_that_is_built_between_compile_and_fit_checks_its_labels():
+    model = podium.Sequential([layers.Dense(3, "softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    x = np.ones((4, 2), "float32")
+    assert model.predict(x, verbose=0).shape == (4, 3)  # builds it
+    with pytest.raises(ValueError, match="the output has 3 classes"):
+        model.fit(x, np.full(4, 3), verbose=0)
+    assert len(model.fit(x, np.zeros(4, "int32"), verbose=0).history["loss"]) == 1

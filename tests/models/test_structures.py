@@ -324,3 +324,75 @@ def test_custom_losses():
         model.compile(loss=loss)
         found.append(model.evaluate(X, Y, verbose=0))
     assert found == pytest.approx([2 * found[2], found[2], found[2]], rel=1e-6)
+
+
+# The structures of outputs a, b, c, and losses for them: what is logged is the same in tf_keras.
+NESTED = {
+    "dictionary": (lambda a, b, c: {"a": a, "n": {"b": b, "c": c}}, True),
+    "list": (lambda a, b, c: [a, [b, c]], True),
+    "list in a dictionary": (lambda a, b, c: {"a": [a, b], "c": c}, True),
+    "dictionary in a list": (lambda a, b, c: [{"a": a, "b": b}, c], True),
+    "in lists of one": (lambda a, b, c: {"a": a, "n": {"b": b, "c": c}}, False),
+}
+
+
+@pytest.mark.parametrize("case", NESTED)
+def test_losses_metrics_and_weights_have_the_structure_of_the_outputs(case):
+    arrange, plain = NESTED[case]
+    x = podium.Input((4,))
+    outputs = [layers.Dense(1, kernel_initializer="zeros", name=name)(x) for name in "pqr"]
+    model = podium.Model(x, arrange(*outputs))
+    loss = arrange("mse", "mae", None) if plain else arrange(["mse"], ["mae"], None)
+    model.compile(
+        optimizers.SGD(0.0),
+        loss,
+        metrics=arrange(["mae"], ["mse"], ["mae"]),
+        loss_weights=arrange(2.0, 3.0, None),
+    )
+    ones = np.ones((20, 1), "float32")
+    targets = arrange(ones * 2, ones * 3, ones * 4)
+    assert model.evaluate(X, targets, verbose=0, return_dict=True) == {
+        "loss": 17.0,
+        "p_loss": 4.0,
+        "q_loss": 3.0,
+        "p_mae": 2.0,
+        "q_mse": 9.0,
+        "r_mae": 4.0,
+    }
+
+
+@pytest.mark.parametrize("loss", [[["mse"]], {"only": ["mse"]}, {"only": "mse"}, ["mse"]])
+def test_the_loss_of_an_output_may_be_in_a_list(loss):
+    x = podium.Input((4,))
+    model = podium.Model(x, layers.Dense(1, kernel_initializer="zeros", name="only")(x))
+    model.compile("sgd", loss)
+    assert model.evaluate(X, Y * 0 + 2, verbose=0) == 4.0
+    with pytest.raises(ValueError, match=r"2 losses for the output 'only': \['mse', 'mae'\]; one"):
+        model.compile("sgd", {"only": ["mse", "mae"]})
+
+
+class TwoOutputs(podium.Model):
+    def __init__(self):
+        super().__init__()
+        self.parts = [podium.layers.Dense(1, kernel_initializer="ones") for _ in range(2)]
+
+    def call(self, x):
+        return [part(x) for part in self.parts]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "names"),
+    [
+        ([["mae"], ["mse"]], ["output_1_mae", "output_2_mse"]),
+        ([["mae", "mse"], []], ["output_1_mae", "output_1_mse"]),
+    ],
+)
+def test_lists_of_metrics_per_output_of_a_subclassed_model(metrics, names):
+    """tf_keras 2.21 has these names."""
+    x = np.linspace(-1, 1, 24, dtype="float32").reshape(8, 3)
+    model = TwoOutputs()
+    model.compile("sgd", "mse", metrics=metrics)
+    logs = model.train_on_batch(x, [0.5 * x[:, :1], x[:, :1]], return_dict=True)
+    assert list(logs)[-2:] == names
+    errors = x.sum(axis=1, keepdims=True) - 0.5 * x[:, :1]
+    assert float(logs["output_1_mae"]) == pytest.approx(np.abs(errors).mean())

@@ -50,6 +50,11 @@ def test_fit_scales_the_loss_by_default(mixed_float16, name):
     check(model, name)
 
 
+@pytest.mark.parametrize("name", cases.OPTIONS)
+def test_growth_backoff_and_options_are_those_of_keras_3(mixed_float16, name):
+    check(cases.train_with_options(Library, TINY, cases.OPTIONS[name]), f"keras {name}")
+
+
 def test_scaled_loss_and_unscaled_gradients_of_keras_2(mixed_float16):
     check(cases.train_keras_2_step(Library, TINY, GradientTape), "tf_keras step")
 
@@ -59,8 +64,22 @@ def test_gradients_of_a_scaled_loss_are_unscaled_by_apply_gradients(mixed_float1
 
 
 def test_gradients_of_an_unscaled_loss_are_applied_as_they_are(mixed_float16):
-    with pytest.warns(UserWarning, match=r"loss that was not scaled.*scale_loss\(loss\)"):
-        model = cases.train_unscaled_step(Library, GradientTape)
+    """In a loop of one's own; in a `train_step`, tapes scale: see test_scaled_tapes.py."""
+    model = cases.make_model(Library)
+    model.compile(cases.make_optimizer(Library, 8.0))
+    x, y = cases.batch()
+
+    @podium.function
+    def step():
+        with GradientTape() as tape:
+            loss = podium.losses.mean_squared_error(y, model(x, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        model.optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    with pytest.warns(UserWarning, match=r"not scaled.*scale_tapes\(\):.*scale_loss\(loss\)"):
+        step()
+    for _ in range(cases.STEPS - 1):
+        step()
     check(model, "tf_keras unscaled")
 
 

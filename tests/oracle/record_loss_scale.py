@@ -47,6 +47,27 @@ def train_default(keras, tiny):
     return model
 
 
+OPTIONS = {
+    "accumulating": {"gradient_accumulation_steps": 2},
+    "clipping by value": {"clipvalue": 2.0**-21},
+    "clipping by norm": {"clipnorm": 2.0**-21},
+    "clipping by global norm": {"global_clipnorm": 2.0**-21},
+    "averaging": {"use_ema": True, "ema_momentum": 0.5, "ema_overwrite_frequency": 4},
+}
+
+
+def train_with_options(keras, tiny, options):
+    """Train with a scale that overflows at first and grows again, and options of the optimizer."""
+    model = make_model(keras)
+    inner = keras.optimizers.SGD(0.0625 / tiny / 8, momentum=0.5, **options)
+    optimizer = keras.optimizers.LossScaleOptimizer(inner, 2.0**30, 3)
+    model.compile(optimizer, lambda y, p: tiny * keras.losses.mean_squared_error(y, p))
+    x, y = batch()
+    for _ in range(STEPS):
+        model.train_on_batch(x, y)
+    return model
+
+
 def train_keras_2_step(keras, tiny, tape_class):
     """Scale and unscale in a `train_step`, with a scale that overflows and grows again."""
 
@@ -149,6 +170,13 @@ if __name__ == "__main__":
             "scale": float(model.optimizer.dynamic_scale),
             "counter": int(model.optimizer.step_counter),
         }
+        for name, options in OPTIONS.items():
+            model = train_with_options(keras, 2.0**-20, options)
+            recorded[f"keras {name}"] = {
+                "weights": summarize(model),
+                "scale": float(model.optimizer.dynamic_scale),
+                "counter": int(model.optimizer.step_counter),
+            }
     FIXTURE.write_text(json.dumps(recorded, indent=1) + "\n")
     for name, values in recorded.items():
         print(name, {key: value for key, value in values.items() if key != "weights"})

@@ -284,7 +284,7 @@ def run(count, seed=0):
 def load(model, state, saved, prefix, name):
     for variable in state:
         variable.assign(np.zeros(variable.shape, variable.dtype))
-    start = time.perf_counter()
+    start = time.process_time()
     tracemalloc.start()
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -300,7 +300,7 @@ def load(model, state, saved, prefix, name):
     finally:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     assert peak < MAX_BYTES, f"{name}: {peak} bytes"
     assert seconds < MAX_SECONDS, f"{name}: {seconds:.1f} s"
     num_loaded = {"same": len(saved), "without optimizer": len(model.weights), "rejected": 0}
@@ -310,6 +310,58 @@ def load(model, state, saved, prefix, name):
     ]
     for variable, value in zip(state, expected, strict=True):
         assert np.array_equal(variable.numpy(), value), f"{name}: {variable.path} is wrong"
+    return outcome
+
+
+# --- descriptions of models in SavedModels
+
+SAVED_MODEL = pathlib.Path(__file__).parents[1] / "oracle/fixtures/tensorflow_files/operations"
+
+
+def run_saved_models(count, seed=0):
+    """Load a SavedModel whose `keras_metadata.pb` is damaged; return the number of outcomes.
+
+    It has no checksum, so a model with other settings is possible; other weights are not.
+    """
+    outcomes = collections.Counter()
+    rng = np.random.default_rng(seed)
+    expected = podium.models.load_model(SAVED_MODEL, compile=False).get_weights()
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(shutil.copytree(SAVED_MODEL, pathlib.Path(folder, "w")))
+        for _ in range(count):
+            content = bytearray((SAVED_MODEL / "keras_metadata.pb").read_bytes())
+            place = int(rng.integers(len(content)))
+            kind = rng.integers(3)
+            if kind == 0:
+                content[place] ^= 1 << int(rng.integers(8))
+            elif kind == 1:
+                del content[place:]
+            else:
+                content[place : place + 8] = rng.bytes(8)
+            (path / "keras_metadata.pb").write_bytes(content)
+            outcomes[load_saved_model(path, expected)] += 1
+    return outcomes
+
+
+def load_saved_model(path, expected):
+    start = time.process_time()
+    tracemalloc.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            weights = podium.models.load_model(path).get_weights()
+        assert len(weights) == len(expected)
+        assert all(np.array_equal(a, b) for a, b in zip(weights, expected, strict=True))
+        outcome = "same"
+    except (ValueError, OSError) as error:
+        assert "/w" in str(error), f"the error does not name the SavedModel: {error}"
+        outcome = "rejected"
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < MAX_BYTES, f"{peak} bytes"
+    seconds = time.process_time() - start
+    assert seconds < 4 * MAX_SECONDS, f"{seconds:.1f} s"  # a model is built and compiled
     return outcome
 
 
@@ -330,6 +382,11 @@ def main():
     rejected = sum(n for (_, outcome), n in outcomes.items() if outcome == "rejected")
     print(
         f"{arguments.count} checkpoints: {rejected} rejected, {arguments.count - rejected} with "
+        "the same weights, none with others"
+    )
+    saved = run_saved_models(arguments.count // 2, arguments.seed)
+    print(
+        f"{arguments.count // 2} SavedModels: {saved['rejected']} rejected, {saved['same']} with "
         "the same weights, none with others"
     )
     return 0

@@ -96,26 +96,33 @@ def test_export_errors_explain_the_cause(tmp_path, monkeypatch):
     with pytest.raises(
         ValueError, match=r"'branching' \(Branching\), which is not built.*Call it on a batch first"
     ):
-        model.export(tmp_path / "m")
+        model.export(tmp_path / "m.jax")
     model(np.ones((2, 3), "float32"))
     with pytest.raises(
         ValueError, match="'branching' cannot be exported with a variable batch size"
     ):
-        model.export(tmp_path / "m", input_signature=[podium.TensorSpec((None, 3))])
-    model.export(tmp_path / "m", input_signature=[podium.TensorSpec((2, 3))])
-    assert podium.saving.load_exported(tmp_path / "m")(np.ones((2, 3), "float32"))[0, 0] == 2
+        model.export(tmp_path / "m.jax", input_signature=[podium.TensorSpec((None, 3))])
+    model.export(tmp_path / "m.jax", input_signature=[podium.TensorSpec((2, 3))])
+    assert podium.saving.load_exported(tmp_path / "m.jax")(np.ones((2, 3), "float32"))[0, 0] == 2
     with pytest.raises(FileExistsError, match="overwrite=False"):
-        model.export(tmp_path / "m", input_signature=[podium.TensorSpec((2, 3))], overwrite=False)
-    (tmp_path / "m").write_bytes(b"nothing")
+        model.export(
+            tmp_path / "m.jax", input_signature=[podium.TensorSpec((2, 3))], overwrite=False
+        )
+    (tmp_path / "m.jax").write_bytes(b"nothing")
     with pytest.raises(ValueError, match="cannot be read as a program"):
-        podium.saving.load_exported(tmp_path / "m")
+        podium.saving.load_exported(tmp_path / "m.jax")
     with pytest.raises(ValueError, match=r"Unknown format 'jaxx'.*Did you mean 'jax'"):
         model.export(tmp_path / "m", format="jaxx")
 
 
 @pytest.mark.parametrize(
     ("format", "module"),
-    [("tf_saved_model", "tensorflow"), ("onnx", "jax2onnx"), ("jax", "flatbuffers")],
+    [
+        ("tf_saved_model", "tensorflow"),
+        ("onnx", "jax2onnx"),
+        ("jax", "flatbuffers"),
+        (None, "tensorflow"),  # the default
+    ],
 )
 def test_export_names_a_missing_converter(tmp_path, monkeypatch, format, module):
     monkeypatch.setitem(sys.modules, module, None)
@@ -123,3 +130,15 @@ def test_export_names_a_missing_converter(tmp_path, monkeypatch, format, module)
     with pytest.raises(ImportError, match=f"needs the package '{module}.*pip install {module}"):
         model.export(tmp_path / "m", format=format)
     assert os.listdir(tmp_path) == []
+
+
+def test_default_format_of_an_export_depends_on_the_name(tmp_path, monkeypatch):
+    model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
+    model.export(tmp_path / "m.JAX")
+    assert podium.saving.load_exported(tmp_path / "m.JAX")(np.ones((1, 3), "float32")).shape == (
+        1,
+        2,
+    )
+    monkeypatch.setitem(sys.modules, "jax2onnx", None)
+    with pytest.raises(ImportError, match="needs the package 'jax2onnx'"):
+        model.export(tmp_path / "m.onnx")

@@ -6,6 +6,7 @@ from podium import metrics as metrics
 from podium import optimizers as optimizers
 from podium.compat import keras as keras
 from podium.compat._missing_names import tensorflow as __getattr__
+from podium.compat.tensorflow import autograph as autograph
 from podium.compat.tensorflow import compat as compat
 from podium.compat.tensorflow import config as config
 from podium.compat.tensorflow import data as data
@@ -61,6 +62,7 @@ from podium.compat.tensorflow._control_flow import executing_eagerly as executin
 from podium.compat.tensorflow._control_flow import get_logger as get_logger
 from podium.compat.tensorflow._control_flow import group as group
 from podium.compat.tensorflow._control_flow import init_scope as init_scope
+from podium.compat.tensorflow._control_flow import inside_function as inside_function
 from podium.compat.tensorflow._control_flow import map_fn as map_fn
 from podium.compat.tensorflow._control_flow import no_op as no_op
 from podium.compat.tensorflow._control_flow import numpy_function as numpy_function

@@ -15,6 +15,7 @@ from podium import ops
 from podium._typing import Array, DTypeLike, TensorLike, Tree
 from podium.compat.tensorflow._dtypes import canonical_dtype_or_none
 from podium.core import Tensor, convert_to_tensor, map_structure, tree_leaves
+from podium.core.internal import is_tracing
 
 
 def cond(
@@ -302,3 +303,14 @@ def get_logger() -> logging.Logger:
         'tensorflow'
     """
     return logging.getLogger("tensorflow")
+
+
+def inside_function() -> bool:
+    """Return whether the running code is traced to be compiled.
+
+    Example:
+        >>> from podium.compat import tensorflow as tf
+        >>> tf.inside_function()
+        False
+    """
+    return is_tracing()

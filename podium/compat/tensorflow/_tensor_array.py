@@ -8,9 +8,10 @@ from podium import ops
 from podium._typing import DTypeLike, TensorLike
 from podium.compat.tensorflow._dtypes import canonical_dtype
 from podium.core import Tensor, convert_to_tensor
+from podium.core.internal import PublicRepr
 
 
-class TensorArray:
+class TensorArray(PublicRepr):
     """A list of tensors, written one by one and stacked at the end.
 
     Loops over it are unrolled while tracing: write Python loops with a known number of iterations.

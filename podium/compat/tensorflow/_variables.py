@@ -9,6 +9,7 @@ from podium._typing import DTypeLike, ShapeLike, TensorLike
 from podium.compat.tensorflow._dtypes import canonical_dtype_or_none
 from podium.core import Tensor, check_choice
 from podium.core import Variable as PodiumVariable
+from podium.core.internal import PublicRepr
 
 
 class VariableAggregation:
@@ -110,7 +111,7 @@ def _create_variable(
     )
 
 
-class IndexedSlices:
+class IndexedSlices(PublicRepr):
     """Rows of a larger array and their indices.
 
     Exists for `isinstance` checks only: gradients are dense.

@@ -17,6 +17,7 @@ import jax
 from podium._typing import AnyFunction, P, R, Tree, TreeDef
 from podium.core._context import context, override
 from podium.core._dispatch import is_value, unwrap_result, wrap_result
+from podium.core._public_repr import PublicRepr
 from podium.core._tree import preserve_key_order
 from podium.core._validation import check_choice
 from podium.core.autodiff._stateful_call import record_call
@@ -74,7 +75,7 @@ def remat(f: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
-class RematScope:
+class RematScope(PublicRepr):
     """Layers created inside the `with` block recompute their intermediate values for gradients.
 
     Args:

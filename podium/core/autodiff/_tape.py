@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from podium._typing import Shape, TensorLike, Tree, Value
+from podium.core._context import context
 from podium.core._tree import map_structure, tree_leaves
 from podium.core._validation import check_choice
 from podium.core.autodiff._backward_graph import BackwardGraph
@@ -151,9 +152,16 @@ class GradientTape(TapeBase):
                 for leaf, seed in zip(leaves, _match_seeds(leaves, output_gradients), strict=True)
                 if self._has_recorded(self._recorded_target(leaf))
             ]
+        scaler = context.loss_scaler if output_gradients is None else None
+        if scaler is not None and not scaler.scales(sources_flat):
+            scaler = None
+        if scaler is not None:
+            seeds = [scaler.make_seed(target) for target in targets]
         with restore_on_error():
             graph = BackwardGraph(self.entries, targets, sources_flat, self.tracks)
             gradients = graph.gradients(seeds)
+            if scaler is not None:
+                gradients = scaler.unscale(gradients)
         _num_gradients[0] += 1
         self._end()
         return _restore_structure(sources, gradients, zero)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from podium._typing import Tree, Value
 from podium.core._context import context
+from podium.core._public_repr import PublicRepr
 from podium.core._tree import tree_leaves
 from podium.core.autodiff._entries import Entry
 from podium.core.tensor._dtypes import is_differentiable
@@ -14,7 +15,7 @@ from podium.core.tensor._tensor import Tensor
 from podium.core.tensor._variable import Variable
 
 
-class TapeBase:
+class TapeBase(PublicRepr):
     """The common part of tapes and forward accumulators: open state, tracked values, entries."""
 
     needs_pullback = True

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from podium._typing import AnyFunction, Array, DTypeLike, P, R, Tree, TreeDef
+from podium._typing import AnyFunction, P, R, Tree, TreeDef
 from podium.core._context import context, override
 from podium.core._dispatch import unwrap_result
 from podium.core._tree import preserve_key_order
@@ -33,13 +33,14 @@ from podium.core.compile._stream import (
     TracedIterator,
     TraceSetting,
 )
+from podium.core.compile._tensor_spec import TensorSpec, symbolic_spec
 from podium.core.compile._undo_on_error import undo_on_error
 from podium.core.compile._variable_scope import VariableScope
 from podium.core.compile._variable_store import state_lock
-from podium.core.tensor._dtypes import standardize_dtype
 from podium.core.tensor._operators import Operators
 from podium.core.tensor._symbolic import KerasTensor
 from podium.core.tensor._tensor import Tensor, is_batch, wrap
+from podium.core.tensor._variable import Variable
 
 
 class _EagerMode:
@@ -58,51 +59,6 @@ def is_tracing() -> bool:
 
 _MethodP = ParamSpec("_MethodP")
 _array_types: set[type] = set()  # types of concrete arrays that were passed; never of tracers
-
-
-class TensorSpec:
-    """The shape and dtype of an argument of a compiled function.
-
-    Args:
-        shape: The sizes; None (or a name such as "batch") for any size.
-        dtype: The dtype, float32 by default.
-        name: A name for messages.
-
-    Example:
-        >>> podium.TensorSpec((None, 3), "float32")
-        TensorSpec(shape=(None, 3), dtype=float32)
-    """
-
-    def __init__(
-        self,
-        shape: Sequence[int | str | None],
-        dtype: DTypeLike | None = "float32",
-        name: str | None = None,
-    ):
-        self.shape = tuple(shape)
-        self.dtype: np.dtype[Any] = jnp.dtype(standardize_dtype(dtype))
-        self.name = name
-
-    def accepts(self, value: Tensor | Array) -> bool:
-        """Return whether an array has a matching shape and dtype."""
-        if value.dtype != self.dtype or len(value.shape) != len(self.shape):
-            return False
-        return all(
-            not isinstance(expected, int) or expected == size
-            for expected, size in zip(self.shape, value.shape, strict=True)
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TensorSpec) and (self.shape, self.dtype) == (
-            other.shape,
-            other.dtype,
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
-
-    def __repr__(self) -> str:
-        return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name})"
 
 
 @overload
@@ -289,6 +245,11 @@ class Function(Generic[P, R]):
         return str(getattr(function, "__name__", type(function).__name__))
 
     @property
+    def trace_settings(self) -> tuple[TraceSetting, ...]:
+        """The numbers that the function has read while it was traced with elements of Streams."""
+        return tuple(self._settings)
+
+    @property
     def trace_count(self) -> int:
         """The number of programs: one per combination of shapes, dtypes and static arguments."""
         with_elements = self._with_elements
@@ -345,7 +306,7 @@ class Function(Generic[P, R]):
             elif isinstance(leaf, Stream):
                 if context.scope is not None or context.tapes:
                     return record_call(self.python_function, args, kwargs)
-                return self._call_with_streams(leaves, treedef)
+                return cast(R, self._call_with_streams(leaves, treedef))
             elif not isinstance(leaf, jax.Array):
                 signature.append(static_key(leaf))
                 continue
@@ -361,19 +322,74 @@ class Function(Generic[P, R]):
             args, kwargs = jax.tree.unflatten(treedef, leaves)
             return record_call(self.python_function, args, kwargs)
         if program is None:
-            with state_lock:  # concurrent threads create one program, and a layer's weights once
-                program = self._programs.get(key)
-                if program is None:
-                    program = Program(self.python_function, leaves, treedef)
-                    program.discover(arrays)
-                    self._add_program(key, program)
+            with self._record_compilation():
+                program = self._create_program(key, leaves, treedef, arrays)
+                result = program(arrays)  # XLA compiles it in the first call
+        else:
+            result = program(arrays)
         if len(arrays) == len(leaves) == len(args) and not kwargs:
             _array_types.update(map(type, arrays))
             self._programs_by_spec[tuple(part for spec in key[1:] for part in spec)] = program
-        return program(arrays)
+        return result
 
-    def _call_with_streams(self, leaves: list[Any], treedef: TreeDef) -> R:
-        """Read the elements that the function needs from its Streams, and run it compiled.
+    def _create_program(
+        self, key: tuple[Any, ...], leaves: list[Any], treedef: TreeDef, arrays: list[Any]
+    ) -> Program:
+        """Return the program for a key; concurrent threads create one, and a layer's weights
+        once.
+        """
+        with state_lock:
+            program = self._programs.get(key)
+            if program is None:
+                program = Program(self.python_function, leaves, treedef)
+                program.discover(arrays)
+                self._add_program(key, program)
+            return program
+
+    def _record_compilation(self) -> contextlib.AbstractContextManager[object]:
+        recorder = context.recorder
+        return (
+            contextlib.nullcontext() if recorder is None else recorder.record_compilation(self.name)
+        )
+
+    def trace(self, *args: Any, **kwargs: Any) -> tuple[Program, list[jax.Array]]:
+        """Return the program that a call would run, without running it, and the arrays among its
+        arguments, elements of Streams first.
+
+        No Variable changes, and the program is not kept. Streams among the arguments are read for
+        as many elements as the function reads.
+
+        Example:
+            >>> double = podium.function(lambda x: 2 * x)
+            >>> program, arrays = double.trace(podium.Tensor(3.0))
+            >>> len(arrays), double.trace_count
+            (1, 0)
+        """
+        leaves, treedef = jax.tree.flatten(preserve_key_order((args, kwargs)), is_leaf=_is_leaf)
+        if any(isinstance(leaf, Stream) for leaf in leaves):
+            traced: tuple[Program, list[jax.Array]] = self._call_with_streams(
+                leaves, treedef, is_run=False
+            )
+            return traced
+        leaves = [
+            wrap(jnp.asarray(check_int_range(np.asarray(leaf))))
+            if isinstance(leaf, (np.ndarray, np.generic))
+            else leaf
+            for leaf in leaves
+        ]
+        arrays = [
+            leaf._value if isinstance(leaf, Tensor) else leaf
+            for leaf in leaves
+            if isinstance(leaf, (Tensor, jax.Array))
+        ]
+        program = Program(self.python_function, leaves, treedef)
+        with state_lock:
+            program.discover(arrays)
+        return program, arrays
+
+    def _call_with_streams(self, leaves: list[Any], treedef: TreeDef, is_run: bool = True) -> Tree:
+        """Read the elements that the function needs from its Streams, and run it compiled, or only
+        trace it.
 
         If a Stream ends before that, the function runs eagerly on the remaining elements, and
         handles the end itself.
@@ -399,8 +415,9 @@ class Function(Generic[P, R]):
             with state_lock:
                 while True:
                     self._traced_streams = streams, additional
+                    call = self._with_elements if is_run else self._with_elements.trace
                     try:
-                        return self._with_elements(elements, args, kwargs, settings)
+                        return call(elements, args, kwargs, settings)
                     except NeedMoreElements:
                         for queue, new_elements in zip(elements, additional, strict=True):
                             queue.extend(new_elements)
@@ -474,7 +491,12 @@ class Function(Generic[P, R]):
                     "or relax the signature with None."
                 )
 
-    def export(self, *specs: Any, platforms: Sequence[str] | None = None) -> jax.export.Exported:
+    def export(
+        self,
+        *specs: Any,
+        platforms: Sequence[str] | None = None,
+        variables: Sequence[Variable] | None = None,
+    ) -> jax.export.Exported:
         """Return the program in `jax.export` form, with symbolic dimensions for unknown sizes.
 
         The present values of Variables become constants of the result. The function must not write
@@ -485,6 +507,8 @@ class Function(Generic[P, R]):
                 size of None or a name such as "batch" is symbolic; equal names mean equal sizes.
             platforms: The platforms to compile for, such as ("cpu", "cuda"); by default the
                 present one.
+            variables: Variables that do not become constants: a list of their values is the first
+                argument of the program.
 
         Example:
             >>> double = podium.function(lambda x: 2 * x)
@@ -497,12 +521,13 @@ class Function(Generic[P, R]):
             raise TypeError(f"`{self.name}`.export() needs TensorSpecs, or an input_signature.")
         symbols = jax.export.SymbolicScope()
         flat, treedef = jax.tree.flatten(structure, is_leaf=lambda s: isinstance(s, TensorSpec))
-        shapes = [_symbolic_spec(spec, index, symbols) for index, spec in enumerate(flat)]
+        shapes = [symbolic_spec(spec, index, symbols) for index, spec in enumerate(flat)]
 
         run: AnyFunction = self.python_function
 
-        def pure(*args: Any) -> Tree:
-            scope = VariableScope()
+        def pure(values: Sequence[Any], *args: Any) -> Tree:
+            pairs = zip(variables or (), values, strict=True)
+            scope = VariableScope({id(variable): (variable, value) for variable, value in pairs})
             with override(scope=scope, tapes=()):
                 result = unwrap_result(run(*jax.tree.map(wrap, args)))
             if scope.writes:
@@ -514,23 +539,14 @@ class Function(Generic[P, R]):
                 )
             return result
 
-        return jax.export.export(jax.jit(pure), platforms=platforms)(
-            *jax.tree.unflatten(treedef, shapes)
-        )
+        args = jax.tree.unflatten(treedef, shapes)
+        if variables is None:
+            return jax.export.export(jax.jit(lambda *a: pure((), *a)), platforms=platforms)(*args)
+        values = [jax.ShapeDtypeStruct(variable.shape, variable.dtype) for variable in variables]
+        return jax.export.export(jax.jit(pure), platforms=platforms)(values, *args)
 
     def __repr__(self) -> str:
         return f"<podium.Function {self.name}, {self.trace_count} programs>"
-
-
-def _symbolic_spec(
-    spec: TensorSpec, index: int, symbols: jax.export.SymbolicScope
-) -> jax.ShapeDtypeStruct:
-    names = []
-    for axis, size in enumerate(spec.shape):
-        default_name = "batch" if axis == 0 else f"d{index}_{axis}"
-        names.append(str(default_name if size is None else size))
-    shape = jax.export.symbolic_shape(",".join(names), scope=symbols) if names else ()
-    return jax.ShapeDtypeStruct(shape, spec.dtype)
 
 
 def _is_leaf(value: object) -> bool:

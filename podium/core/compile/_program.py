@@ -24,9 +24,11 @@ from podium.core._context import context, override
 from podium.core._dispatch import unwrap_result
 from podium.core._forked_process import ThisProcess, check_not_forked
 from podium.core._jax_config import jax_config
+from podium.core._metric_marks import MetricMarks
 from podium.core._tree import preserve_key_order
+from podium.core.compile._first_step import copy_state, may_exhaust_memory
 from podium.core.compile._interrupts import defer_interrupts
-from podium.core.compile._restore_on_error import restore_on_error
+from podium.core.compile._restore_on_error import find_top_trace, restore_on_error
 from podium.core.compile._static_arguments import static_key, static_value
 from podium.core.compile._variable_scope import VariableScope
 from podium.core.compile._variable_store import VariableStore, state_lock, write_count
@@ -78,7 +80,8 @@ class Program:
         self._release_store: Callable[[], object] | None = None
         self._read_values: list[Any] = []
         self._read_version = -1
-        self._jitted: AnyFunction = self._raise_not_discovered
+        self._jitted: AnyFunction = functools.partial(_raise_not_discovered, self._name)
+        self._array_specs: list[jax.ShapeDtypeStruct] = []  # of its latest trace
         self._traced: jax.extend.core.ClosedJaxpr | None = None  # until it is compiled
         self._donates = True
         # The sharding of values without a placement, if Variables are on several devices.
@@ -90,13 +93,9 @@ class Program:
         self._out_leaves: list[tuple[bool, Any]] = []  # is it an array? if not, the leaf itself
         self._out_specs: list[Any] = []
         self._returns_one_array = False
+        self._epoch_outputs: list[int] = []  # the leaves of the result that metrics returned
 
     # --- the pure form
-
-    def _raise_not_discovered(self, *_: object) -> NoReturn:
-        raise RuntimeError(
-            f"The program of `{self._name}` was called before its Variables were discovered."
-        )
 
     def _run_function(
         self, variables: Sequence[Variable], scopes: list[VariableScope], *values: jax.Array
@@ -113,7 +112,7 @@ class Program:
         """
         inputs = zip(variables, map(_gather_for_compute, variables, values), strict=False)
         scope = VariableScope({id(variable): (variable, value) for variable, value in inputs})
-        scope.is_discovery = True
+        scope.discovery_trace = find_top_trace(())
         scopes.append(scope)
         arrays = iter(values[len(variables) :])
         filled = [
@@ -125,7 +124,11 @@ class Program:
         args, kwargs = jax.tree.unflatten(self._treedef, filled)
         self._is_tracing = True
         try:
-            with override(scope=scope, tapes=(), autocast_dtype=None, bare_arrays=False):
+            # A step marks its own results; those of a step around this call are of another trace.
+            marks = MetricMarks()
+            with override(
+                scope=scope, tapes=(), autocast_dtype=None, bare_arrays=False, metric_values=marks
+            ):
                 result = unwrap_result(self._function(*args, **kwargs))
         except jax.errors.UnexpectedTracerError as error:
             raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
@@ -147,6 +150,8 @@ class Program:
         ]
         self._returns_one_array = isinstance(result, jax.Array)
         outputs = [leaf for leaf in flat if isinstance(leaf, jax.Array)]
+        marked = marks.array_ids()
+        self._epoch_outputs = [index for index, leaf in enumerate(flat) if id(leaf) in marked]
         return outputs + [value for _, value in scope.writes.values()]
 
     def discover(self, arrays: Sequence[Any]) -> None:
@@ -159,6 +164,9 @@ class Program:
             arrays: The arrays of a call; only their shapes and dtypes matter.
         """
         check_not_forked()
+        self._array_specs = [
+            jax.ShapeDtypeStruct(np.shape(array), jnp.result_type(array)) for array in arrays
+        ]
         if self._in_loop:
             arrays = [jax.ShapeDtypeStruct(a.shape[1:], a.dtype) for a in arrays[:-1]]
         variables: list[Variable] = []
@@ -204,12 +212,7 @@ class Program:
         self._written, self._read = written, read
         self._store, self._read_version, self._has_run = None, -1, False
 
-        def run_step(written_values: _Arrays, read_values: _Arrays, arrays: _Arrays) -> _StepResult:
-            results = self._pure_function()(*written_values, *read_values, *arrays)
-            count = len(results) - len(self._written)
-            return results[count:], results[:count]
-
-        run = self._run_loop if self._in_loop else run_step
+        run = self.pure_step
         named = functools.wraps(run)(lambda *args: run(*args))
         named.__name__ = self._name
         placement = next(
@@ -258,6 +261,20 @@ class Program:
 
         return trace_again
 
+    @property
+    def pure_step(self) -> Callable[[_Arrays, _Arrays, _Arrays], _StepResult]:
+        """The step as a pure function of the values that it writes, those that it only reads (see
+        `variables` and `written`) and the arrays of a call. It returns the values written, and the
+        arrays of the result.
+        """
+
+        def run_step(written_values: _Arrays, read_values: _Arrays, arrays: _Arrays) -> _StepResult:
+            results = self._pure_function()(*written_values, *read_values, *arrays)
+            count = len(results) - len(self._written)
+            return results[count:], results[:count]
+
+        return self._run_loop if self._in_loop else run_step
+
     def _run_loop(
         self, written_values: _Arrays, read_values: _Arrays, arrays: _Arrays
     ) -> _StepResult:
@@ -292,12 +309,19 @@ class Program:
     # --- calling
 
     def __call__(self, arrays: _Arrays) -> Tree:
-        outputs = self.run(arrays)
-        if self._returns_one_array:
+        return self.wrap_outputs(self.run(arrays))
+
+    def wrap_outputs(self, outputs: _Arrays) -> Tree:
+        """Return the result of the function, with Tensors, from the arrays that `run` returned."""
+        if self._returns_one_array and not self._epoch_outputs:
             return wrap(outputs[0])
         remaining = iter(outputs)
         flat = [wrap(next(remaining)) if is_array else leaf for is_array, leaf in self._out_leaves]
-        return jax.tree.unflatten(self.structure, flat)
+        result = jax.tree.unflatten(self.structure, flat)
+        if self._epoch_outputs and context.metric_values is not None:
+            marked = {id(flat[index]._value) for index in self._epoch_outputs}
+            context.metric_values.mark_leaves(result, marked)
+        return result
 
     def run(self, arrays: Sequence[Any]) -> _Arrays:
         """Run one step and return the arrays of its result, which `structure` relates."""
@@ -324,10 +348,27 @@ class Program:
                     for variables in (self._written, self._read)
                 )
                 try:
-                    self._jitted.lower(written, read, arrays).compile()  # type: ignore[attr-defined]
+                    self._compile_for(written, read, arrays)
                     return
                 except _VariablesChanged:
                     self.discover(arrays)
+
+    def _compile_for(self, *values: Any) -> Any:
+        return self._jitted.lower(*values).compile()  # type: ignore[attr-defined]
+
+    def memory_sizes(self) -> dict[str, int]:
+        """Return how many bytes the compiled program needs, by purpose, as XLA plans them."""
+        with state_lock, restore_on_error():
+            written, read = (
+                [jax.ShapeDtypeStruct(v.stored.shape, v.stored.dtype) for v in variables]
+                for variables in (self._written, self._read)
+            )
+            analysis = self._compile_for(written, read, self._array_specs).memory_analysis()
+        return {
+            "weights, optimizer slots and the batch": analysis.argument_size_in_bytes,
+            "results": analysis.output_size_in_bytes - analysis.alias_size_in_bytes,
+            "intermediate values": analysis.temp_size_in_bytes,
+        }
 
     @property
     def structure(self) -> TreeDef:
@@ -339,6 +380,11 @@ class Program:
     def variables(self) -> list[Variable]:
         """The Variables that it writes, then those that it only reads."""
         return self._written + self._read
+
+    @property
+    def written(self) -> list[Variable]:
+        """The Variables that it writes."""
+        return self._written
 
     @property
     def result_specs(self) -> Tree:
@@ -361,13 +407,13 @@ class Program:
         if context.undo is not None:  # an eager step calls this function
             context.undo.remember_store(store)
         if store.exposed:
-            self._copy_exposed(store)
+            _copy_exposed(store)
         box: list[_StepResult] = []
         try:
             if self._has_run and self._donates:
                 box.extend(map(self._jitted, (store.values,), (self._read_values,), (arrays,)))
             else:
-                self._run_first_step(box, store.values, arrays)
+                self._run_first_step(box, store, arrays)
         finally:
             if box:
                 store.values, outputs = box[0]
@@ -380,14 +426,20 @@ class Program:
         return outputs
 
     def _run_first_step(
-        self, box: list[_StepResult], values: list[Any], arrays: Sequence[Any]
+        self, box: list[_StepResult], store: VariableStore, arrays: Sequence[Any]
     ) -> None:
         """Run a step on JAX's slower Python path, where an interrupt could occur between donation
         and result; interrupts are deferred.
         """
         with restore_on_error(), defer_interrupts(unless=lambda: self._is_tracing):
+            values = store.values
+            compile_step = functools.partial(self._compile_for, values, self._read_values, arrays)
+            keeps_state = self._donates and may_exhaust_memory(values, compile_step)
+            if keeps_state:
+                store.values = copy_state(values)
             result = self._jitted(values, self._read_values, arrays)
-            if not self._donates:  # a callback that fails must raise before the state changes
+            # A callback or an allocation that fails must raise before the state changes.
+            if keeps_state or not self._donates:
                 result = jax.block_until_ready(result)
             box.append(result)
 
@@ -400,11 +452,15 @@ class Program:
             self._store.values = self._place(self._written, self._store.values)
         return self._store
 
-    @staticmethod
-    def _copy_exposed(store: VariableStore) -> None:
-        for slot in store.exposed:
-            store.values[slot] = jnp.array(store.values[slot], copy=True)
-        store.exposed.clear()
+
+def _raise_not_discovered(name: str, *_: object) -> NoReturn:
+    raise RuntimeError(f"The program of `{name}` was called before its Variables were discovered.")
+
+
+def _copy_exposed(store: VariableStore) -> None:
+    for slot in store.exposed:
+        store.values[slot] = jnp.array(store.values[slot], copy=True)
+    store.exposed.clear()
 
 
 def _gather_for_compute(variable: Variable, value: jax.Array) -> jax.Array:

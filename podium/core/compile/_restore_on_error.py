@@ -21,6 +21,8 @@ try:
 except ImportError:
     from jax.extend.core import find_top_trace, set_current_trace
 
+__all__ = ["find_top_trace", "register_thread_local", "restore_on_error", "set_current_trace"]
+
 _Local = TypeVar("_Local", bound=threading.local)
 _thread_locals: list[threading.local] = [context]
 

@@ -17,6 +17,7 @@ import numpy as np
 from podium._typing import Tree
 from podium.core import _errors
 from podium.core._context import context
+from podium.core._public_repr import PublicRepr
 from podium.core._tree import map_structure
 from podium.core.tensor._convert import convert_to_tensor
 from podium.core.tensor._selection import Selection
@@ -36,7 +37,7 @@ class OutOfRange(StopIteration):
     """
 
 
-class Stream:
+class Stream(PublicRepr):
     """An iterator over elements, each a structure of arrays. Subclasses override `read_next`.
 
     Example:
@@ -84,6 +85,12 @@ class Stream:
         """Return the next element as arrays, not as Tensors."""
         element = self.next_batch()
         return element.batch() if type(element) is Selection else element
+
+    def rows_returned(self) -> int | None:
+        """Return the number of rows of the elements that were returned, counted from the first call
+        on; None if they are not counted.
+        """
+        return None
 
     def unread(self, elements: Sequence[Tree]) -> None:
         """Put elements back, to be read again in this order."""

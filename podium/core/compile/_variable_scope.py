@@ -14,6 +14,7 @@ import jax
 
 from podium._typing import T
 from podium.core._context import context
+from podium.core.compile._restore_on_error import set_current_trace
 
 if TYPE_CHECKING:
     from podium.core.autodiff._tape_base import TapeBase
@@ -41,7 +42,7 @@ class VariableScope:
         writes: The values that were written, by id; the opener takes them out.
         created: The Variables that were created while this scope was open.
         locals: Other values that must not outlive the call, such as the losses of layers.
-        is_discovery: Whether the scope only finds out which Variables are read.
+        discovery_trace: JAX's trace, if the scope only finds out which Variables are read.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class VariableScope:
         self.inputs = inputs or {}
         self.parent = parent
         self.paused_tapes = paused_tapes
-        self.is_discovery = False
+        self.discovery_trace: Any = None  # of JAX, which has no public type for it
         self.watches_tensors: bool = bool(paused_tapes) or (
             parent is not None and parent.watches_tensors
         )
@@ -80,10 +81,16 @@ class VariableScope:
             return value
         if self.parent is not None:
             value = self.parent.read(variable)
-        else:
-            if not self.is_discovery:
-                variable.mark_exposed()
+        elif self.discovery_trace is None:
+            variable.mark_exposed()
             value = variable.stored
+        elif variable.placement is not None:  # a tracer would keep the mesh of the stored value
+            value = variable.stored
+        else:
+            # A tracer of the outermost trace, not the array: JAX keeps an entry for each trace in
+            # which a jitted function is called with arrays alone.
+            with set_current_trace(self.discovery_trace):
+                value = jax.lax.optimization_barrier(variable.stored)
         self.reads[key] = (variable, value)
         return value
 

@@ -1,5 +1,6 @@
 """What other packages of Podium may use of `podium.core` beyond its public API. Not for users."""
 
+# Returns how many bytes the host can allocate without swapping.
 # The thread's context: open scopes and tapes, the compute dtype, the strategy's layout.
 from podium.core._context import context as context
 
@@ -33,11 +34,20 @@ from podium.core._file_budget import file_budget as file_budget
 # `jax.config`, of which type checkers know no option.
 from podium.core._jax_config import jax_config as jax_config
 
+# Which values of a trace the `result()` of a metric returned.
+from podium.core._metric_marks import MetricMarks as MetricMarks
+
+# A value that a metric returned in a step: of the epoch so far, and of the batch alone.
+from podium.core._metric_marks import StepResult as StepResult
+
 # Opens the name scope of a layer, unless it is the innermost one already.
 from podium.core._names import layer_name_scope as layer_name_scope
 
 # Builds an object from a config that `get_config` returned.
 from podium.core._object_config import build_object as build_object
+
+# Returns the public layer, or the model class, of a name.
+from podium.core._object_config import find_layer_class as find_layer_class
 
 # Returns the class that `register_class_loader` was called for.
 from podium.core._object_config import load_class as load_class
@@ -45,8 +55,17 @@ from podium.core._object_config import load_class as load_class
 # Registers a class that configs may name and whose package is imported lazily.
 from podium.core._object_config import register_class_loader as register_class_loader
 
+# Registers the function that finds the class of a layer for packages below the layers.
+from podium.core._object_config import register_layer_finder as register_layer_finder
+
 # Returns the class that a config names.
 from podium.core._object_config import resolve_class as resolve_class
+
+# A base class whose text has the public package of the class.
+from podium.core._public_repr import PublicRepr as PublicRepr
+
+# The global random generators that differ between two results of `random_state`.
+from podium.core._random import drawn_generators as drawn_generators
 
 # Draws the seed of an object that was created without one.
 from podium.core._random import make_default_seed as make_default_seed
@@ -85,6 +104,7 @@ from podium.core.compile._compilation_cache import compilation_cache as compilat
 from podium.core.compile._compilation_cache import (
     warn_if_cache_unavailable as warn_if_cache_unavailable,
 )
+from podium.core.compile._first_step import available_memory as available_memory
 
 # Whether compiled functions run as plain Python: `eager_mode.enabled`.
 from podium.core.compile._function import eager_mode as eager_mode
@@ -113,6 +133,9 @@ from podium.core.compile._restore_on_error import register_thread_local as regis
 # Restores the thread's context and JAX's open trace if an exception leaves the block.
 from podium.core.compile._restore_on_error import restore_on_error as restore_on_error
 
+# Returns the key by which a static argument of a compiled function is compared.
+from podium.core.compile._static_arguments import static_key as static_key
+
 # A number that functions may read while they are traced.
 from podium.core.compile._stream import TraceSetting as TraceSetting
 
@@ -124,6 +147,9 @@ from podium.core.compile._variable_scope import TraceLocal as TraceLocal
 
 # A private view of all Variables while a function is traced.
 from podium.core.compile._variable_scope import VariableScope as VariableScope
+
+# The values of Variables that a compiled step takes and returns, or that are stored elsewhere.
+from podium.core.compile._variable_store import VariableStore as VariableStore
 
 # Held while a compiled step takes and returns state.
 from podium.core.compile._variable_store import state_lock as state_lock
@@ -143,8 +169,14 @@ from podium.core.tensor._logits import Logits as Logits
 # Returns the logits behind a value, unless a gradient would be lost.
 from podium.core.tensor._logits import find_logits as find_logits
 
+# Arithmetic operators as calls of `_dispatch`.
+from podium.core.tensor._operators import Operators as Operators
+
 # Returns a value as an array with a sharding, which may span processes.
 from podium.core.tensor._placement import place_value as place_value
+
+# Returns the number of samples of a batch.
+from podium.core.tensor._selection import num_rows as num_rows
 
 # Computes the shapes and dtypes that a function returns for symbolic arguments.
 from podium.core.tensor._symbolic import symbolic_outputs as symbolic_outputs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import jax
 import jax.numpy as jnp
@@ -74,6 +74,8 @@ booleans only. Convert the strings to numbers first, for example with \
         isinstance(leaf, (Tensor, Variable, KerasTensor, jax.Array)) for leaf in tree_leaves(x)
     ):
         return dispatch(lambda parts: _astype(_stack(parts), dtype), x)
+    if hasattr(type(x), "__jax_array__"):
+        return convert_to_tensor(cast(Any, x).__jax_array__(), dtype)
     array = as_number_array(x, "x")
     if dtype is None and array.dtype == np.float64:
         dtype = standardize_dtype(None)

@@ -17,6 +17,7 @@ from jax.sharding import Sharding
 
 from podium._typing import Array, Shape
 from podium.core._context import context, override
+from podium.core._public_repr import PublicRepr
 
 if TYPE_CHECKING:
     from podium.core.tensor._variable import Variable
@@ -25,7 +26,7 @@ multiple_devices = [False]  # whether any value has been placed on several devic
 _pending: list[Any] = []  # a value of the latest step on several CPU devices
 
 
-class Placement:
+class Placement(PublicRepr):
     """The shardings of one Variable.
 
     Args:

@@ -15,11 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium._typing import Array, DTypeLike, Tree, TreeDef
+from podium.core._public_repr import PublicRepr
 from podium.core._tree import preserve_key_order
 from podium.core.tensor._aligned_memory import MIN_ALIGNED_SIZE, array_for_device
 
 
-class Table:
+class Table(PublicRepr):
     """Arrays of samples, which are transferred to the device when rows are first gathered.
 
     On CPU they stay in host memory and NumPy gathers the rows, because a compiled gather takes ten
@@ -94,7 +95,7 @@ class Table:
         return rows
 
 
-class Selection:
+class Selection(PublicRepr):
     """A batch of rows of a Table, or several batches if the index has one line for each.
 
     Example:
@@ -119,6 +120,14 @@ class Selection:
     def batch(self) -> Tree:
         """Return the rows as arrays in host memory."""
         return self.table.select_rows(self.index)
+
+
+def num_rows(batch: Tree) -> int:
+    """Return the number of samples of a batch, from the shape of its first array."""
+    if isinstance(batch, Selection):
+        return int(batch.index.size)
+    shape = np.shape(next(iter(jax.tree.leaves(batch)), ()))
+    return shape[0] if shape else 1
 
 
 @jax.jit

@@ -15,6 +15,7 @@ import numpy as np
 
 from podium._typing import AnyFunction, DTypeLike, ShapeLike, SymbolicShape, Tree
 from podium.core._names import auto_name
+from podium.core._public_repr import PublicRepr
 from podium.core._tree import map_structure, preserve_key_order, tree_leaves
 from podium.core.tensor._dtypes import standardize_dtype
 from podium.core.tensor._operators import Operators
@@ -98,7 +99,7 @@ def _flatten(symbol: KerasTensor) -> NoReturn:
 jax.tree_util.register_pytree_node(KerasTensor, _flatten, lambda _, children: children)
 
 
-class Node:
+class Node(PublicRepr):
     """One operation of a graph: `run(*args, **kwargs)` with symbolic leaves, and its outputs.
 
     Args:

@@ -94,11 +94,13 @@ shapes must be equal; reshape the value, or create a new Variable.
         self.constraint = constraint
         self.regularizer = regularizer
         self.overwrite_with_gradient = False
+        self.is_seed = False  # whether it is the state of a seed generator
         self.store: VariableStore | None = None  # of the compiled step that holds the value
         self.slot = 0  # the position in the store
         self.exposed = False  # whether the array may be referenced elsewhere: never donate it then
         self.source: Tensor | None = None  # the recorded Tensor last assigned, for gradients
         self.placement: Placement | None = None  # how a strategy shards the value
+        self.batch_state: Variable | None = None  # of a metric: see `metrics/_batch_values.py`
         self._value = _initial_value(self, initializer, shape, dtype)
         self._shape: Shape = tuple(self._value.shape)
         self._dtype = self._value.dtype
@@ -296,6 +298,7 @@ shapes must be equal; reshape the value, or create a new Variable.
             "slot": 0,
             "exposed": False,
             "source": None,
+            "batch_state": None,
         }
         if self.placement is not None:  # devices belong to this process; a copy starts on one
             state |= {"_value": jnp.asarray(self.numpy()), "placement": None}

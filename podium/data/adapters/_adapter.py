@@ -8,13 +8,15 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, TypeAlias
 
 from podium._typing import Tree
+from podium.core.internal import PublicRepr
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
+from podium.data._retrying import RetryPolicy
 
 # Where an iteration starts: a number of batches, or a JSON-compatible description.
 Position: TypeAlias = int | dict[str, Any]
 
 
-class DataAdapter:
+class DataAdapter(PublicRepr):
     """Turns one kind of source into batches. A subclass decides which sources it accepts, and
     iterates over them.
 
@@ -36,6 +38,8 @@ class DataAdapter:
             copied.
         owned: Whether batches hold NumPy or JAX arrays of the right dtypes that no other code can
             change.
+        concurrent: Whether several threads, or other processes, make the batches, so that random
+            numbers are drawn in an order that is not always the same.
         start: The start that was last passed to `iterate`.
         checked: Whether, moreover, all batches are known to have one structure and equal lengths.
         batching: How users make batches of "{}" samples of such a source, for messages.
@@ -75,6 +79,7 @@ class DataAdapter:
     fresh: bool = False
     quick: bool = False
     owned: bool = False
+    concurrent: bool = False
     start: Any = 0
     checked: bool = False
     batching: ClassVar[str] = "`dataset.batch({})`"
@@ -124,6 +129,23 @@ class DataAdapter:
     def set_order(self, order: list[Any]) -> None:
         """Restore the order of the next iteration."""
 
+    @property
+    def retries(self) -> int:
+        """How many times a read was tried again, in all runs, by `data.Retrying`."""
+        return 0
+
+    def retry_reads(self, policy: RetryPolicy) -> bool:
+        """Try again reads that fail, for `data.Retrying`, where single reads can be repeated.
+
+        Args:
+            policy: When and how often; its `read` calls a function until it succeeds.
+
+        Returns:
+            Whether `iterate` does so: it then yields what `policy.read` returned. Otherwise
+            `iterate` is called again after a failure.
+        """
+        return False
+
     def keep_on_device(self, budget: int, passes: int) -> bool:
         """Keep the source on the device if it needs at most `budget` bytes and `passes` iterations
         make that worthwhile.
@@ -132,6 +154,12 @@ class DataAdapter:
             Whether it will be kept there.
         """
         return False
+
+    def kept_rows(self) -> Tree:
+        """Return the rows that `keep_on_device` keeps and that are not validated yet, in
+        the structure of a batch; None if there are none.
+        """
+        return None
 
     def get_size(self) -> int | None:
         """Return the number of batches in one iteration, or None if it is unknown or infinite."""
@@ -156,6 +184,12 @@ class DataAdapter:
         By default each epoch does if no number of steps was passed, or just the number of batches.
         """
         return not self.one_shot and (self.steps is None or self.steps == self.get_size())
+
+    def process_draws(self) -> set[str]:
+        """Return the names of the global random generators ("random", "np.random") that other
+        processes have drawn from to make batches, as far as it is known.
+        """
+        return set()
 
     def on_epoch_end(self) -> None:
         """Called after each epoch."""

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
+import functools
 import multiprocessing
 import pickle
 import signal
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from podium._typing import Tree
+from podium.core import random_state
+from podium.core.internal import drawn_generators
+from podium.data._retrying import RetriedRead, RetryPolicy
 
 _BROKEN = (
     "use_multiprocessing=True was given: each worker is a new process that imports the script "
@@ -24,6 +28,10 @@ _BROKEN = (
     "(not in a function, a notebook or at the prompt), and put what the script runs under "
     '`if __name__ == "__main__":`. Or leave out use_multiprocessing: the workers are then threads.'
 )
+
+
+# A batch, and the names of the global random generators that were drawn from.
+_Made: TypeAlias = tuple[Tree, list[str]]
 
 
 class IndexedBatches(Protocol):
@@ -34,6 +42,7 @@ class IndexedBatches(Protocol):
 
 
 _process_source: IndexedBatches | None = None  # in a worker process: its copy of the source
+_process_draws: list[str] | None = None  # in a worker process: what its first batch has drawn
 
 
 class BatchWorkers:
@@ -52,6 +61,11 @@ class BatchWorkers:
         ahead: The largest number of batches that are being made, or made and not yet returned.
         keep: Whether processes are kept for the next iteration. They have the source as it was when
             they started.
+
+    Attributes:
+        concurrent: Whether several threads, or other processes, make the batches.
+        process_draws: The global random generators that processes have drawn from.
+        policy: When failing reads are tried again; then batches are returned as a `RetriedRead`.
     """
 
     def __init__(
@@ -68,17 +82,24 @@ class BatchWorkers:
         self._processes = processes
         self._ahead = ahead
         self._keep = keep and processes
+        self.concurrent = count > 1 or (count == 1 and processes)
+        self.process_draws: set[str] = set()
+        self.policy: RetryPolicy | None = None
         self._executor: concurrent.futures.Executor | None = None
         self._finalizer: weakref.finalize[Any, BatchWorkers] | None = None
 
     def iterate(self, indices: Iterable[int]) -> Iterator[Tree]:
         """Iterate over the batches of those indices."""
-        if self._count < 1 or (self._count == 1 and not self._processes):
+        make: Callable[[int], Any] = self._source.__getitem__
+        if self.concurrent:
+            make = _make_in_process if self._processes else self._make
+        if self.policy is not None:
+            make = functools.partial(self.policy.read, make)
+        if not self.concurrent:
             for index in indices:
-                yield self._with_note(index, self._source.__getitem__, index)
+                yield self._with_note(index, make, index)
             return
-        make = _make_in_process if self._processes else self._source.__getitem__
-        pending: collections.deque[tuple[int, concurrent.futures.Future[Tree]]]
+        pending: collections.deque[tuple[int, concurrent.futures.Future[_Made]]]
         pending = collections.deque()
         complete = False
         try:
@@ -86,10 +107,10 @@ class BatchWorkers:
                 pending.append((index, self._submit(make, index)))
                 if len(pending) >= self._ahead:
                     first, future = pending.popleft()
-                    yield self._with_note(first, future.result)
+                    yield self._record(self._with_note(first, future.result))
             while pending:
                 index, future = pending.popleft()
-                batch = self._with_note(index, future.result)
+                batch = self._record(self._with_note(index, future.result))
                 complete = not pending
                 if complete and not self._keep:
                     self.close()  # the workers end before the last batch is used, not after
@@ -105,7 +126,17 @@ class BatchWorkers:
             self._finalizer.detach()
             executor.shutdown(wait=True, cancel_futures=True)
 
-    def _submit(self, make: Callable[[int], Tree], index: int) -> concurrent.futures.Future[Tree]:
+    def _make(self, index: int) -> _Made:
+        return self._source[index], []
+
+    def _record(self, made: _Made | RetriedRead[_Made]) -> Tree:
+        if isinstance(made, RetriedRead):
+            return made._replace(value=self._record(made.value))
+        batch, draws = made
+        self.process_draws.update(draws)
+        return batch
+
+    def _submit(self, make: Callable[[int], _Made], index: int) -> concurrent.futures.Future[_Made]:
         if self._executor is None:
             if self._processes:
                 self._executor = _make_process_pool(self._source, self._count)
@@ -128,7 +159,7 @@ class BatchWorkers:
                 error.add_note(_BROKEN)
             raise
 
-    def _with_note(self, index: int, get: Callable[..., Tree], *args: int) -> Tree:
+    def _with_note(self, index: int, get: Callable[..., Any], *args: int) -> Any:
         """Return `get(*args)`; add the index of the batch to its exceptions, since batches may be
         shuffled.
         """
@@ -165,6 +196,13 @@ def _start_process(source: IndexedBatches) -> None:
     _process_source = source
 
 
-def _make_in_process(index: int) -> Tree:
+def _make_in_process(index: int) -> _Made:
+    """Return a batch, and what the first batch of this process has drawn."""
+    global _process_draws
     assert _process_source is not None
-    return _process_source[index]
+    if _process_draws is not None:
+        return _process_source[index], _process_draws
+    before = random_state()
+    batch = _process_source[index]
+    _process_draws = drawn_generators(before, random_state())
+    return batch, _process_draws

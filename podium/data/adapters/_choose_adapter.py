@@ -13,6 +13,7 @@ from podium._typing import Tree
 from podium.data._argument_names import ArgumentNames, check_shuffle
 from podium.data._class_weight import ClassWeight
 from podium.data._convert_arrays import convert_arrays
+from podium.data._retrying import Retrying
 from podium.data._value_checks import short_repr
 from podium.data.adapters._adapter import DataAdapter
 from podium.data.adapters._array_adapter import ArrayAdapter
@@ -25,6 +26,7 @@ from podium.data.adapters._grain_adapter import (
 )
 from podium.data.adapters._hugging_face_adapter import HuggingFaceAdapter
 from podium.data.adapters._py_dataset_adapter import PyDatasetAdapter
+from podium.data.adapters._retrying_adapter import RetryingAdapter
 from podium.data.adapters._tensorflow_adapter import TensorFlowAdapter
 from podium.data.adapters._torch_adapter import TorchAdapter
 from podium.data.columns._named_columns import split_named_columns
@@ -90,6 +92,22 @@ def choose_adapter(
     `workers` holds the arguments `workers`, `use_multiprocessing` and `max_queue_size` of Keras 2's
     `fit` that were passed, `end_epoch` the epoch before which a run ends.
     """
+    if isinstance(x, Retrying):
+        inner, transform = choose_adapter(
+            x.source,
+            y,
+            sample_weight,
+            batch_size=batch_size,
+            steps=steps,
+            shuffle=shuffle,
+            seed=seed,
+            class_weight=class_weight,
+            output_names=output_names,
+            names=names,
+            workers=workers,
+            end_epoch=end_epoch,
+        )
+        return RetryingAdapter(x, inner, names=names), transform
     shuffle = check_shuffle(shuffle)
     x, y, sample_weight = split_named_columns(
         x, y, sample_weight, (names.x, names.y, names.sample_weight)

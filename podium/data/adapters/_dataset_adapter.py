@@ -110,6 +110,10 @@ class DatasetAdapter(DataAdapter):
         self.checked = True  # rows of arrays of one length
         return True
 
+    def kept_rows(self) -> Tree:
+        """Return the rows of the arrays that batches are cut from."""
+        return None if self._table is None else self.source.pipeline.source.table
+
     def position(self, taken: int) -> dict[str, Any]:
         """Return the index of the next element, and what determined the order of the iteration."""
         return {"element": self._start + taken, "order": self._order}

@@ -14,6 +14,7 @@ from podium._typing import Tree
 from podium.core.internal import check_int
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data._py_dataset import PyDataset
+from podium.data._retrying import RetryPolicy
 from podium.data.adapters._adapter import DataAdapter, Position
 from podium.data.adapters._batch_workers import BatchWorkers
 from podium.data.columns._foreign_types import is_instance_of
@@ -80,6 +81,7 @@ class PyDatasetAdapter(DataAdapter):
         self._workers = BatchWorkers(
             source, count, processes=self.fresh, ahead=max(1, ahead), keep=self.seekable
         )
+        self.concurrent = self._workers.concurrent
         if steps is None and self.get_size() is None:
             self.steps = names.steps_for_infinite(
                 f"`{names.x}` is an infinite PyDataset ({type(source).__name__}: its "
@@ -119,6 +121,10 @@ class PyDatasetAdapter(DataAdapter):
             else check_int(f"len({type(self.source).__name__})", size, 0, integral_floats=True)
         )
 
+    def process_draws(self) -> set[str]:
+        """Return the global random generators that worker processes have drawn from."""
+        return self._workers.process_draws
+
     def should_recreate_iterator(self) -> bool:
         """Return True: each epoch starts a new iteration, so that it sees what a hook has
         changed.
@@ -128,6 +134,11 @@ class PyDatasetAdapter(DataAdapter):
     def on_epoch_end(self) -> None:
         """Call the hook of the PyDataset."""
         self.source.on_epoch_end()
+
+    def retry_reads(self, policy: RetryPolicy) -> bool:
+        """Let the workers try again what fails."""
+        self._workers.policy = policy
+        return True
 
     def close(self) -> None:
         """End the workers."""

@@ -5,3 +5,9 @@ from podium.distribute._current_strategy import num_traced_replicas as num_trace
 
 # The command `podium launch`.
 from podium.distribute._launch import main as main
+
+# Measures the seconds that summing arrays over the replicas of a layout takes.
+from podium.distribute._measure_collectives import measure_all_reduce as measure_all_reduce
+
+# Reduces a value of several replicas to one; other values are returned as they are.
+from podium.distribute._reduce_per_replica import reduce_replicas as reduce_replicas

@@ -110,10 +110,10 @@ class Attention(Layer):
         return self.score_mode
 
     def compute_mask(
-        self, inputs: Sequence[Tensor], previous_mask: Sequence[Tensor | None] | None = None
+        self, inputs: Sequence[Tensor], mask: Sequence[Tensor | None] | None = None
     ) -> Tree:
         """Return the mask of the query for the outputs; the scores have none."""
-        return None if previous_mask is None else [previous_mask[0], None]
+        return None if mask is None else [mask[0], None]
 
     def compute_output_shape(self, input_shape: Sequence[SymbolicShape]) -> SymbolicShape:
         """Return the shape of the outputs."""

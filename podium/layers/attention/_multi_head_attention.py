@@ -205,9 +205,9 @@ class _HeadAttention(Layer):
     def _resolve_attention_axes(self, query: Tensor) -> tuple[int, ...]:
         return (1,)
 
-    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tree:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tree:
         """Return the mask of the query for the outputs; the scores have none."""
-        return [previous_mask, None]
+        return [mask, None]
 
     def get_config(self) -> Config:
         """Return the arguments that recreate this layer."""

@@ -62,9 +62,9 @@ class Lambda(Layer):
         )
         return result
 
-    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | None:
         """Return the mask of the outputs."""
-        return self.mask(inputs, previous_mask) if callable(self.mask) else self.mask
+        return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
         """Trace the function to find the shapes and dtypes of its outputs."""

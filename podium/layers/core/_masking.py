@@ -32,7 +32,7 @@ class Masking(Layer):
         self.mask_value = mask_value
         self.supports_masking = True
 
-    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | None:
         """Return the mask: True for the steps to use."""
         result: Tensor | None = dispatch(_mask, inputs, self.mask_value)
         return result

@@ -1,6 +1,25 @@
 """What other packages of Podium may use of `podium.layers` beyond its public API. Not for users."""
 
+# Returns whether a value is a shape, and not a structure of shapes.
+from podium.layers._call_context import is_shape as is_shape
+
+# Applies a function to every shape in a structure of shapes.
 from podium.layers._call_context import map_shapes as map_shapes
+
+# Lets tensors carry other masks in a `with` block.
+from podium.layers._masks import override_masks as override_masks
+
+# Adds the number of a layer to its config, inside of `number_shared_layers`.
+from podium.layers._shared_layers import add_number as add_number
+
+# Builds a layer, or returns the one that was built for the number in a config.
+from podium.layers._shared_layers import build_layer_once as build_layer_once
+
+# Calls a function that makes configs, and numbers the layers that they describe several times.
+from podium.layers._shared_layers import number_shared_layers as number_shared_layers
+
+# Makes layers of one number one layer in a `with` block.
+from podium.layers._shared_layers import share_layers as share_layers
 
 # Raises for indices outside the table of an Embedding.
 from podium.layers.core._embedding import check_indices as check_indices

@@ -145,9 +145,9 @@ class Bidirectional(Layer):
         """Reset the states of stateful layers to zero."""
         self.reset_state()
 
-    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None) -> Tree:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tree:
         """Return the mask of the inputs for outputs of all steps; states have no mask."""
-        mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
+        mask = mask[0] if isinstance(mask, (list, tuple)) else mask
         masks = [mask if self.return_sequences else None] * (2 if self.merge_mode is None else 1)
         sizes = [self.forward_layer.state_size, self.backward_layer.state_size]
         return masks + [None] * (len(tree_leaves(sizes)) if self.return_state else 0)

@@ -301,9 +301,9 @@ class RNN(Layer):
             last, outputs, new = _run_custom(cell, sequences, states, mask, bool(training), options)
         return last, outputs, new if nested else new[0]
 
-    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None) -> Tree:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tree:
         """Return the mask of the inputs for outputs of all steps; states have no mask."""
-        mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
+        mask = mask[0] if isinstance(mask, (list, tuple)) else mask
         mask = mask if self.return_sequences else None
         return [mask, *[None] * len(tree_leaves(self.state_size))] if self.return_state else mask
 

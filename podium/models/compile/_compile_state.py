@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from podium import optimizers
 from podium._typing import Tree
 from podium.core import Variable, tree_leaves
-from podium.core.internal import check_bool
+from podium.core.internal import check_bool, override
 from podium.data import StepsPerExecution
 from podium.distribute import Strategy
 from podium.metrics import Metric
+from podium.metrics.internal import LogReduction, to_log_reductions
 from podium.models.compile._compiled_loss import CompiledLoss
 from podium.models.compile._compiled_metrics import CompiledMetrics
 from podium.models.compile._trainable_state import TrainableState
@@ -41,7 +42,9 @@ class CompileState:
         steps_per_execution: The argument `steps_per_execution`, for code that reads it as a
             variable.
         trainable_state: Which layers were trainable; None before `compile`.
+        log_reductions: How logs are reduced, by name.
         arguments: The arguments of `compile` but the optimizer, for files; empty before `compile`.
+        has_warned: Whether a warning said that there is nothing to train.
     """
 
     optimizer: Optimizer | None = None
@@ -52,7 +55,9 @@ class CompileState:
     jit_compile: bool | str | None = "auto"
     steps_per_execution: StepsPerExecution = dataclasses.field(default_factory=StepsPerExecution)
     trainable_state: TrainableState | None = None
+    log_reductions: dict[str, LogReduction] = dataclasses.field(default_factory=dict)
     arguments: dict[str, Any] = dataclasses.field(default_factory=dict)
+    has_warned: bool = False
 
     @property
     def is_compiled(self) -> bool:
@@ -71,6 +76,7 @@ def make_compile_state(
     steps_per_execution: int | str | None,
     jit_compile: bool | str | None,
     auto_scale_loss: bool,
+    log_reductions: Any = None,
 ) -> CompileState:
     """Return the state for the arguments of `compile`; the model does not change.
 
@@ -78,6 +84,7 @@ def make_compile_state(
         ValueError: A name is unknown, or an argument does not match the outputs.
     """
     check_compile(run_eagerly, steps_per_execution, jit_compile)
+    reductions = to_log_reductions(log_reductions)
     strategy = model.distribute_strategy
     outputs = model.output if model.outputs else None
     if steps_per_execution in (None, "auto"):
@@ -93,6 +100,7 @@ def make_compile_state(
             jit_compile=jit_compile,
             steps_per_execution=StepsPerExecution(steps_per_execution or 1),
             trainable_state=TrainableState(model),
+            log_reductions=reductions,
         )
     state.arguments = {
         "loss": loss,
@@ -105,6 +113,11 @@ def make_compile_state(
     }
     if not auto_scale_loss:
         state.arguments["auto_scale_loss"] = False
+    if log_reductions:
+        state.arguments["log_reductions"] = {
+            name: value if isinstance(value, str) else dict(value)
+            for name, value in log_reductions.items()
+        }
     return state
 
 
@@ -119,6 +132,15 @@ def _get_optimizer(model: Model, identifier: Any, auto_scale_loss: bool) -> Opti
     ):
         return LossScaleOptimizer(optimizer, name="loss_scale_optimizer")
     return optimizer
+
+
+def scale_tapes(optimizer: object) -> override[None]:
+    """Return a context in which tapes scale losses if the optimizer does; not if it does not, also
+    inside the step of another model.
+    """
+    if isinstance(optimizer, LossScaleOptimizer):
+        return optimizer.scale_tapes()
+    return override(loss_scaler=None)
 
 
 def validate_compile(model: Model, optimizer: object, metrics: Tree) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from podium import ops
 from podium._typing import TensorLike, Tree
 from podium.core import Tensor, Variable, convert_to_tensor, is_float_dtype, snake_case
-from podium.core.internal import override
+from podium.core.internal import PublicRepr, override
 from podium.distribute import scale_loss_for_distribution
 from podium.distribute.internal import num_traced_replicas
 from podium.losses import Loss, LossFunctionWrapper
@@ -30,12 +30,12 @@ from podium.models.compile._output_mapping import (
 )
 
 
-class CompiledLoss:
+class CompiledLoss(PublicRepr):
     """`model.compiled_loss`: computes the loss of a batch and its mean over the epoch.
 
     Args:
         loss: A loss (name, function or object) for all outputs, a list or a dictionary by output
-            name; or None.
+            name, or the structure of the outputs; None for no loss, also for one of the outputs.
         loss_weights: The weight of each output's loss: a list or a dictionary of numbers.
         outputs: The model's symbolic outputs, if they are known.
 
@@ -67,6 +67,12 @@ class CompiledLoss:
         """One loss per output, None for an output without; empty until the outputs are known."""
         return self._losses
 
+    def losses_for(self, outputs: Tree) -> list[Loss | None]:
+        """Return one loss per output, for outputs that became known after `compile`."""
+        if not self._losses:
+            self._resolve(outputs)
+        return self._losses
+
     @property
     def metrics(self) -> list[Mean]:
         """The running means: `loss` first, then one per output if there are several."""
@@ -85,7 +91,10 @@ class CompiledLoss:
             by_output = to_outputs("loss", loss, structure, names, self._aliases)
         else:
             by_output = [loss] * len(names)
-        self._losses = [_find_loss(identifier) for identifier in by_output]
+        self._losses = [
+            _find_loss(_unwrap_loss(identifier, name))
+            for identifier, name in zip(by_output, names, strict=True)
+        ]
         if weights is not None and not isinstance(weights, (list, tuple, Mapping)):
             weights = [weights] * len(names)
         self._weights = to_outputs("loss_weights", weights, structure, names, self._aliases)
@@ -244,6 +253,19 @@ def _check_losses(loss: Tree) -> None:
             _check_losses(item)
     elif loss is not None:
         _find_loss(loss)
+
+
+def _unwrap_loss(identifier: Any, output_name: str) -> Any:
+    """Return the loss of an output, which may be in a list, as metrics are."""
+    while isinstance(identifier, (list, tuple)):
+        if len(identifier) != 1:
+            raise ValueError(
+                f"`loss` has {len(identifier)} losses for the output {output_name!r}: "
+                f"{identifier!r}; one was expected. Add them up in a function of "
+                "`(y_true, y_pred)`."
+            )
+        identifier = identifier[0]
+    return identifier
 
 
 def _find_loss(identifier: Any) -> Loss | None:

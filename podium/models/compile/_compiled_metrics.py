@@ -10,6 +10,7 @@ from typing import Any
 
 from podium import ops
 from podium._typing import TensorLike, Tree
+from podium.core.internal import PublicRepr
 from podium.losses import Loss
 from podium.metrics import Mean, MeanMetricWrapper, Metric, resolve_accuracy
 from podium.metrics import get as get_metric
@@ -30,7 +31,7 @@ from podium.models.compile._output_mapping import (
 _BY_SHAPE = ("accuracy", "acc", "crossentropy", "ce")
 
 
-class CompiledMetrics:
+class CompiledMetrics(PublicRepr):
     """`model.compiled_metrics`: the metrics of every output.
 
     Args:
@@ -59,7 +60,7 @@ class CompiledMetrics:
                 _check_metric(identifier, weighted)
         if outputs is not None:
             self._build(outputs)
-        elif not any(isinstance(argument, Mapping) for argument in self._arguments):
+        elif not any(map(_is_per_output, self._arguments)):
             # Most models have one output. If there are more, the first batch replaces the metrics.
             self._build(None)
 
@@ -138,6 +139,17 @@ def _flatten_metrics(metrics: Tree) -> list[Any]:
     if isinstance(metrics, (list, tuple)):
         return [leaf for item in metrics for leaf in _flatten_metrics(item)]
     return [metrics]
+
+
+def _is_per_output(metrics: Tree) -> bool:
+    """Return whether metrics are given for the single outputs, which the first batch names."""
+    if isinstance(metrics, Mapping):
+        return True
+    return (
+        isinstance(metrics, (list, tuple))
+        and len(metrics) > 1
+        and any(isinstance(item, (list, tuple, Mapping)) for item in metrics)
+    )
 
 
 def _as_list(metrics: Tree) -> list[Any]:

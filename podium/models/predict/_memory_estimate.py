@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from podium.core import warn_user
+from podium.core.internal import available_memory
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
-
-
-def available_memory() -> int | None:
-    """Return how many bytes can be allocated without swapping, or None if that is unknown."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass  # not Linux
-    for pages in ("SC_AVPHYS_PAGES", "SC_PHYS_PAGES"):
-        try:
-            return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
-        except (AttributeError, OSError, ValueError):
-            continue
-    return None
 
 
 def warn_if_too_large(num_bytes: int) -> None:

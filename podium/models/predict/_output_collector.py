@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental import sparse
 from numpy.typing import NDArray
 
 from podium._typing import Shape, Tree
@@ -22,6 +23,8 @@ from podium.data import DataHandler
 from podium.execution import StepValues
 from podium.models.predict._memory_estimate import warn_if_too_large
 from podium.models.predict._output_rows import NewRows, OutRows
+from podium.models.predict._sparse_rows import SparseRows, is_sparse, sparse_batches
+from podium.telemetry.internal import DeviceWait
 
 # Results that stay on the device, so that the next execution is not delayed by copying them.
 _MAX_STEPS_IN_FLIGHT = 4  # of single steps
@@ -40,7 +43,7 @@ class OutputCollector:
         self._data = data
         self._out = out
         self._structure: Any = None
-        self._rows: list[NewRows | OutRows] = []  # for each output
+        self._rows: list[NewRows | OutRows | SparseRows] = []  # for each output
         self._pending: deque[Any] = deque()  # values of executions that are not copied yet
 
     def allocate(self, outputs: Tree) -> None:
@@ -50,6 +53,9 @@ class OutputCollector:
             ValueError: `out` does not match them.
         """
         leaves, self._structure = _flatten_outputs(outputs)
+        if any(is_sparse(leaf) for leaf in leaves):
+            self._allocate_with_sparse(leaves)
+            return
         counts = [self._expected_rows(leaf.shape) for leaf in leaves]
         specs = [(tuple(leaf.shape[1:]), np.dtype(leaf.dtype)) for leaf in leaves]
         if self._out is None:
@@ -65,6 +71,20 @@ class OutputCollector:
                 OutRows(out, *spec, count if exact else None)
                 for out, spec, (count, exact) in zip(self._flat_out(), specs, counts, strict=True)
             ]
+
+    def _allocate_with_sparse(self, leaves: list[Any]) -> None:
+        """Create the rows of outputs of which some are sparse; their size is not known before."""
+        if self._out is not None:
+            raise TypeError(
+                "`out` was given, and an output is sparse, which cannot be written into an array. "
+                "Omit `out`, or let `predict_step` return a dense output: `x.todense()`."
+            )
+        self._rows = [
+            SparseRows(tuple(leaf.shape[1:]))
+            if is_sparse(leaf)
+            else NewRows(tuple(leaf.shape[1:]), leaf.dtype, *self._expected_rows(leaf.shape))
+            for leaf in leaves
+        ]
 
     def add(self, values: Any) -> None:
         """Add the outputs of an execution. They are copied after some more have been started."""
@@ -84,17 +104,28 @@ class OutputCollector:
         arrays = [rows.result() for rows in self._rows]
         return jax.tree.unflatten(self._structure, arrays) if self._out is None else self._out
 
+    @property
+    def num_bytes(self) -> int:
+        """The size of the rows that were added so far."""
+        return sum(rows.num_bytes for rows in self._rows)
+
     def _copy_oldest(self) -> None:
         """Copy the oldest pending outputs to their rows; the host waits for them here."""
         for outputs, num_steps in _blocks(self._pending.popleft()):
             leaves, structure = _flatten_outputs(outputs)
+            with DeviceWait():
+                jax.block_until_ready([leaf for leaf in leaves if isinstance(leaf, jax.Array)])
             if structure != self._structure:
                 raise ValueError(
                     f"`predict_step` returned {structure} after {self._structure}. It must return "
                     "the same structure for every batch, so that the batches can be put together."
                 )
             for rows, leaf in zip(self._rows, leaves, strict=True):
-                rows.add(_to_rows(leaf, num_steps))
+                if isinstance(rows, SparseRows):
+                    for batch in sparse_batches(leaf, num_steps):
+                        rows.add(batch)
+                else:
+                    rows.add(_to_rows(leaf, num_steps))
 
     def _expected_rows(self, shape: Shape) -> tuple[int | None, bool]:
         """Return how many rows an output will have, if that can be estimated, and whether the
@@ -134,16 +165,35 @@ def concatenate_outputs(values: Any) -> Tree:
     return collector.result()
 
 
+def concatenate_tensors(values: Any) -> Tree:
+    """Return the outputs of one execution as Tensors, for callers of a `predict_function`."""
+
+    def to_tensor(leaf: Any) -> Any:
+        return convert_to_tensor(leaf) if isinstance(leaf, (jax.Array, np.ndarray)) else leaf
+
+    outputs = preserve_key_order(concatenate_outputs(values))
+    return jax.tree.map(to_tensor, outputs, is_leaf=_is_sparse_array)
+
+
 def split_batches(values: Any) -> Iterator[Tree]:
     """Yield the outputs of an execution batch by batch, as new NumPy arrays."""
     for outputs, num_steps in _blocks(values):
         leaves, structure = _flatten_outputs(outputs)
-        arrays = [np.asarray(leaf) for leaf in leaves]
-        if num_steps is None:
-            yield jax.tree.unflatten(structure, [np.array(array) for array in arrays])
-            continue
-        for step in range(num_steps):
-            yield jax.tree.unflatten(structure, [np.array(array[step]) for array in arrays])
+        columns = [
+            sparse_batches(leaf, num_steps)
+            if is_sparse(leaf)
+            else _dense_batches(np.asarray(leaf), num_steps)
+            for leaf in leaves
+        ]
+        for row in zip(*columns, strict=True):
+            yield jax.tree.unflatten(structure, row)
+
+
+def _dense_batches(array: NDArray[Any], num_steps: int | None) -> list[NDArray[Any]]:
+    """Return copies of the batches that an array holds: one, or those of fused steps."""
+    if num_steps is None:
+        return [np.array(array)]
+    return [np.array(array[step]) for step in range(num_steps)]
 
 
 def number_to_tensor(leaf: object) -> object:
@@ -174,8 +224,16 @@ def _to_rows(leaf: Any, num_steps: int | None) -> NDArray[Any]:
 
 
 def _flatten_outputs(outputs: Tree) -> tuple[list[Any], Any]:
-    return jax.tree.flatten(preserve_key_order(outputs), is_leaf=_is_tensor)
+    return jax.tree.flatten(preserve_key_order(outputs), is_leaf=_is_output)
+
+
+def _is_sparse_array(leaf: object) -> bool:
+    return isinstance(leaf, sparse.JAXSparse)
 
 
 def _is_tensor(leaf: object) -> bool:
     return isinstance(leaf, Tensor)
+
+
+def _is_output(leaf: object) -> bool:
+    return isinstance(leaf, Tensor) or is_sparse(leaf)

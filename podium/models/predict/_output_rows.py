@@ -48,6 +48,11 @@ class NewRows:
                 if exact:
                     raise
 
+    @property
+    def num_bytes(self) -> int:
+        """The size of the rows that were added."""
+        return self._total * math.prod(self._row_shape) * int(self._dtype.itemsize)
+
     def add(self, rows: NDArray[Any]) -> None:
         """Append rows."""
         if rows.shape[1:] != self._row_shape:
@@ -147,9 +152,15 @@ class OutRows:
                 "'w+'; copy any other array."
             )
         self._out = out
+        self._item_size = int((self._dtype or dtype).itemsize)
         self._row_shape = tuple(row_shape)
         self._length = length
         self._total = 0
+
+    @property
+    def num_bytes(self) -> int:
+        """The size of the rows that were written."""
+        return self._total * math.prod(self._row_shape) * self._item_size
 
     def add(self, rows: NDArray[Any]) -> None:
         """Write rows after those that have been added."""

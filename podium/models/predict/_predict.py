@@ -17,6 +17,8 @@ from podium.execution.internal import CustomExecution, StepsAutotuner
 from podium.models.predict._output_collector import OutputCollector, split_batches
 from podium.models.training._run_batches import make_autotuner, run_batches
 from podium.models.training._run_guard import hold_model
+from podium.models.training._run_telemetry import record_parts
+from podium.telemetry.internal import active
 
 if TYPE_CHECKING:
     from podium.models._model import Model
@@ -50,10 +52,16 @@ def predict_all(
         callbacks.ensure_end("predict"),
     ):
         callbacks.on_predict_begin()
+        recorder = active.recorder
         for values in run_batches("predict", data, callbacks, execution, autotuner):
             outputs.add(values)
+            if recorder is not None and recorder.memory is not None:
+                recorder.memory.sample()
         callbacks.on_predict_end()
-    return outputs.result()
+    result = outputs.result()
+    if recorder is not None:
+        recorder.output_bytes = outputs.num_bytes
+    return result
 
 
 def iterate_outputs(
@@ -61,6 +69,7 @@ def iterate_outputs(
     execution: Execution | CustomExecution,
     data: DataHandler,
     callbacks: CallbackList,
+    recording: record_parts,
 ) -> Iterator[Tree]:
     """Return a generator of the outputs of each batch; see `Model.predict_iter`.
 
@@ -72,7 +81,7 @@ def iterate_outputs(
     # What is left of a one-shot iterator belongs to the caller: batches are not read ahead.
     every_batch = callbacks.needs_every_batch("predict") or data.adapter.one_shot
     autotuner = make_autotuner(model, execution, every_batch, data)
-    outputs = _outputs(model, execution, data, callbacks, autotuner)
+    outputs = _outputs(model, execution, data, callbacks, autotuner, recording)
     next(outputs)  # enters the contexts, so that they are left in any case
     return outputs
 
@@ -83,16 +92,25 @@ def _outputs(
     data: DataHandler,
     callbacks: CallbackList,
     autotuner: StepsAutotuner,
+    recording: record_parts,
 ) -> Iterator[Tree]:
     executions = run_batches("predict", data, callbacks, execution, autotuner)
-    with data, autotuner, callbacks.ensure_end("predict"), contextlib.closing(executions):
+    with (
+        recording,
+        data,
+        autotuner,
+        callbacks.ensure_end("predict"),
+        contextlib.closing(executions),
+    ):
         yield
-        callbacks.on_predict_begin()
+        with recording.running():
+            callbacks.on_predict_begin()
         while True:
-            with hold_model(model, "predict_iter"):
+            with recording.running(), hold_model(model, "predict_iter"):
                 values = next(executions, _END)
             if values is _END:
                 break
             yield from split_batches(values)
             del values  # not kept while the next ones are computed
-        callbacks.on_predict_end()
+        with recording.running():
+            callbacks.on_predict_end()

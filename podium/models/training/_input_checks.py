@@ -144,20 +144,15 @@ def _default_compute_loss(model: Model) -> object:
 
 def check_indices_of_embeddings(model: Model, x: Tree) -> None:
     """Check arrays of indices against the Embeddings that the inputs of a graph are passed to."""
+    embeddings = _embeddings_of_inputs(model)
     graph = model._graph
-    if graph is None:
-        return
-    embeddings = [
-        (node.inputs[0], node.layer)
-        for node in graph.nodes
-        if isinstance(node.layer, Embedding) and node.inputs
-    ]
-    if not embeddings:
+    if not embeddings or graph is None:
         return
     x = record_to_dict(x)
-    arrays = graph.flatten_dict(x) if isinstance(x, dict) else tree_leaves(x)
-    if len(arrays) != len(graph.flat_inputs):
-        return  # a list of numbers
+    try:
+        arrays = graph.flatten_inputs(x)
+    except ValueError:
+        return  # a list of numbers, or a structure that the model raises for
     by_input = dict(zip(map(id, graph.flat_inputs), arrays, strict=True))
     for symbol, layer in embeddings:
         array = by_input.get(id(symbol))
@@ -167,8 +162,20 @@ def check_indices_of_embeddings(model: Model, x: Tree) -> None:
             check_indices(layer, array)
 
 
+def _embeddings_of_inputs(model: Model) -> list[tuple[Any, Embedding]]:
+    """Return the Embeddings in a graph, each with the symbolic value that is passed to it."""
+    return [
+        (node.inputs[0], node.layer)
+        for node in (() if model._graph is None else model._graph.nodes)
+        if isinstance(node.layer, Embedding) and node.inputs
+    ]
+
+
 def warn_nothing_to_train(model: Model) -> None:
-    """Warn that a model has no trainable weights."""
+    """Warn that a model has no trainable weights, once after it was compiled."""
+    if model._compile_state.has_warned:
+        return
+    model._compile_state.has_warned = True
     weights = "they are all frozen" if model.weights else "it has no weights"
     warn_user(
         f"Model {model.name!r} has no weights to train ({weights}): training changes nothing. Set "
@@ -176,19 +183,28 @@ def warn_nothing_to_train(model: Model) -> None:
     )
 
 
-def make_label_check(model: Model) -> Callable[[Tree], None] | None:
-    """Return a check of the class labels of a batch, which is called for each batch of a generator
-    or Dataset; None if no loss takes class labels. Arrays on a device are not read for it.
+def make_batch_check(model: Model, needs_target: bool) -> Callable[[Tree], None] | None:
+    """Return a check of the class labels and the indices for Embeddings in a batch, which is called
+    for each batch of a generator or Dataset; None if a batch has neither. Arrays on a device are
+    not read for it.
     """
-    if model.outputs is None or not model.compiled:
-        return None
-    if not any(_takes_class_labels(loss) for loss in model.compiled_loss.losses):
+    has_labels = (
+        needs_target
+        and model.outputs is not None
+        and model.compiled
+        and any(_takes_class_labels(loss) for loss in model.compiled_loss.losses)
+    )
+    has_indices = bool(_embeddings_of_inputs(model))
+    if not has_labels and not has_indices:
         return None
 
     def check(batch: Tree) -> None:
-        _, y, _ = unpack_x_y_sample_weight(batch)
-        if y is not None and all(isinstance(leaf, np.ndarray) for leaf in tree_leaves(y)):
+        x, y, _ = unpack_x_y_sample_weight(batch)
+        in_memory = all(isinstance(leaf, np.ndarray) for leaf in tree_leaves(y))
+        if has_labels and y is not None and in_memory:
             check_labels(model, y)
+        if has_indices:
+            check_indices_of_embeddings(model, x)
 
     return check
 
@@ -210,7 +226,7 @@ def check_labels(model: Model, y: Tree) -> None:
         y = np.asarray(y) if len(y) != 1 else y[0]  # a list of numbers
     names = output_names(structure, layer_names(structure))
     rows = zip(
-        model.compiled_loss.losses,
+        model.compiled_loss.losses_for(structure),
         names,
         flatten_targets("y", y, structure, names),
         flatten_outputs(structure),

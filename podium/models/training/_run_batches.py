@@ -16,6 +16,7 @@ from podium.execution import Execution
 from podium.execution.internal import CustomExecution, StepsAutotuner, count_steps, to_execution
 from podium.models.predict._output_collector import concatenate_outputs
 from podium.models.training._run_guard import is_fitting
+from podium.telemetry.internal import active
 
 if TYPE_CHECKING:
     from podium.models._model import Model
@@ -45,12 +46,16 @@ def run_batches(
     on_batch_begin = getattr(callbacks, f"on_{kind}_batch_begin")
     on_batch_end = getattr(callbacks, f"on_{kind}_batch_end")
     data.steps_per_execution = autotuner.steps
+    if active.recorder is not None:
+        active.recorder.end_setup()
     for _, iterator in data.enumerate_epochs():
         values: Any = _END
         with data.catch_stop_iteration():
             for step in data.steps():
                 on_batch_begin(step)
-                values = execution.run(iterator, data.execution_steps, data.steps_per_execution)
+                values = execution.run(
+                    iterator, data.execution_steps, data.steps_per_execution, active.recorder
+                )
                 if not autotuner.settled:
                     data.steps_per_execution = autotuner.record(values)
                 end_step = data.record_steps(count_steps(values))
@@ -93,7 +98,7 @@ def make_autotuner(
 
 def evaluate_all(model: Model, data: DataHandler, callbacks: CallbackList) -> dict[str, Any]:
     """Run the test step of a model once over the data, and return the logs."""
-    execution = to_execution(model.make_test_function())
+    execution = to_execution(model.make_test_function(), model._test_logs.collect_execution)
     execution.begin_run()
     model._test_counter.clear()
     values = None
@@ -118,7 +123,7 @@ def _restore_metrics(model: Model) -> Iterator[None]:
     saved = []
     if is_fitting(model):
         variables = [variable for metric in model.metrics for variable in metric.variables]
-        variables += model._train_means.variables
+        variables += model._train_logs.variables
         saved = [(variable, variable.value) for variable in variables]
     try:
         yield

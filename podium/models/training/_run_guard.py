@@ -11,7 +11,10 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+import jax
+
 from podium.core.internal import context, is_tracing, restore_on_error
+from podium.execution import Execution
 
 if TYPE_CHECKING:
     from podium.models._model import Model
@@ -69,11 +72,26 @@ def hold_model(model: Model, method: str) -> Iterator[None]:
         ):
             model.distribute_strategy.on_run_begin(model, method)
             yield
+    except jax.errors.JaxRuntimeError as error:
+        described = _describe_error(model, method, error)
+        if described is error:
+            raise
+        raise described from error
     finally:
         with _lock:
             others.remove(run)
             if not others:
                 del _runs[id(model)]
+
+
+def _describe_error(model: Model, method: str, error: Exception) -> BaseException:
+    """Return the error of an execution that ran out of memory with its batch and its program."""
+    functions = {
+        **dict.fromkeys(_TRAINING, model.train_function),
+        **dict.fromkeys(("evaluate", "test_on_batch"), model.test_function),
+    }
+    execution = functions.get(method, model.predict_function)
+    return execution.describe_error(error) if isinstance(execution, Execution) else error
 
 
 def check_outside_trace(method: str) -> None:

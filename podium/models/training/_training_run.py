@@ -14,6 +14,9 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+import jax
+import numpy as np
+
 from podium._typing import Tree
 from podium.callbacks import Callback, CallbackList, Logs
 from podium.callbacks.internal import running_logs
@@ -26,6 +29,7 @@ from podium.models.training._run_limits import RunLimits
 from podium.models.training._validator import Validator
 from podium.saving.internal import CheckpointContents
 from podium.state import restore, snapshot, summarize, variables_by_path
+from podium.telemetry.internal import active, clock, measure
 
 if TYPE_CHECKING:
     from podium.models._model import Model
@@ -34,6 +38,14 @@ _OTHER_DATA = (
     "{source} was saved while training on other data: {saved} then, {current} now, so its position "
     "in the data does not apply. Pass the same data and batch size to `fit`, or start a new run in "
     "another directory."
+)
+
+_NUM_VERIFIED_BATCHES = 2
+_LOST_DRAWS = (
+    "The data draw random numbers from {0} in {1}. A checkpoint holds the state of the global "
+    "generators of one process, and a run that is resumed from it will draw other numbers than one "
+    "that is not interrupted. Draw them from a generator for each element, such as "
+    "`np.random.default_rng([seed, index])`."
 )
 
 
@@ -98,6 +110,7 @@ class TrainingRun:
             stack.callback(self._set_resumes, False)
             if self._checkpointers:
                 self._check_resumable()
+                self._record_draws()
                 self._validator.on_begin = self._before_each_validation
             for callback in self._checkpointers:
                 self._enter_context(stack, callback)
@@ -132,6 +145,18 @@ class TrainingRun:
                 f"The callback {names} saves the position in the data, to resume there. {error} "
                 f"Pass such data to `fit`, or leave out {names}."
             ) from error
+
+    def _record_draws(self) -> None:
+        """Record what the data draw from the global random generators, and warn if a resumed run
+        cannot draw it again.
+        """
+        self._data.record_draws()
+        for data in [self._data, *self._validator.record_draws()]:
+            drawn, lost = data.draws()
+            if lost:
+                warn_user(_LOST_DRAWS.format(", ".join(sorted(lost)), "workers"))
+            elif drawn and jax.process_count() > 1:
+                warn_user(_LOST_DRAWS.format(", ".join(sorted(drawn)), "several processes"))
 
     def _enter_context(self, stack: contextlib.ExitStack, callback: Callback) -> None:
         """Enter the context of a checkpointer. If leaving it fails after another error, that is
@@ -168,6 +193,8 @@ class TrainingRun:
         """Resume from a checkpoint, if a callback has found one; returns the logs of the last
         completed epoch.
         """
+        if active.recorder is not None:
+            active.recorder.end_setup()
         if self._checkpoint is None:
             self._call_checkpointers("begin", 0)
             return {}
@@ -180,8 +207,11 @@ class TrainingRun:
         self._restore_callbacks(state["callbacks"], source)
         self._validator.set_state(state["validation"])
         self._data.seek(state["position"], ended=state["ended"])
+        self._data.read_again(state.get("draws", []))
         set_random_state(state["random"])  # last: the calls above may have drawn random numbers
         self._num_steps = state["taken"]
+        if active.recorder is not None:
+            active.recorder.resume(self._num_steps)
         self._limits.begin(self._num_steps, state.get("seconds", 0.0))
         self._limit_next_execution()
         self.stage = "epoch_end" if state["ended"] else "steps"
@@ -230,6 +260,8 @@ class TrainingRun:
     def begin_epoch(self, epoch: int) -> Any:
         """Begin an epoch, or resume it; returns the logs of a resumed epoch so far."""
         logs = None
+        if active.recorder is not None:
+            active.recorder.begin_epoch(epoch)
         if epoch == self._resumed_epoch:
             self._resumed_epoch, logs = None, self._epoch_logs
             self._callbacks.on_epoch_resumed(epoch)
@@ -302,7 +334,13 @@ class TrainingRun:
     ) -> None:
         self.stage, self.new_steps = stage, new_steps
         for callback in self._checkpointers:
-            callback.on_safepoint(self)
+            recorder = active.recorder
+            start, measured = clock.ns(), 0 if recorder is None else recorder.measured
+            try:
+                callback.on_safepoint(self)
+            finally:
+                if recorder is not None:
+                    recorder.add_callback(callback, start, measured)
 
     def _before_each_validation(self) -> None:
         """Keep the state before a validation: a run cannot be resumed in the middle of one."""
@@ -342,6 +380,7 @@ class TrainingRun:
         """
         if self._before_validation is not None:
             return self._before_validation
+        self._model.distribute_strategy.wait()
         if (
             not self._between_steps
             or not self._num_steps  # the first step creates Variables
@@ -353,11 +392,40 @@ class TrainingRun:
         return self._collect_state(epoch_ended=False)
 
     def verify(self, contents: CheckpointContents, source: str) -> None:
-        """Run one step twice from a state, compare the results, and restore the state.
+        """Read the next batches and run one step, twice from a state; compare the results, and
+        restore the state.
 
         Raises:
             RuntimeError: The results differ.
         """
+        self._verify_step(contents, source)
+        self._verify_data(contents.state, source)
+
+    def _verify_data(self, state: dict[str, Any], source: str) -> None:
+        """Compare the batches that the run would read next with those that a resumed run reads."""
+        reads = []
+        if not state["ended"]:  # otherwise the iteration of the next epoch has not started
+            reads.append(self._data.read_ahead(_NUM_VERIFIED_BATCHES))
+        for _ in range(2):
+            self._replay_data(state)
+            reads.append(self._data.read_ahead(_NUM_VERIFIED_BATCHES))
+        self._replay_data(state)
+        expected, *others = [[_batch_bytes(batch) for batch in batches] for batches in reads]
+        if any(batches != expected for batches in others):
+            raise RuntimeError(
+                f"verify_resume: the batches after {source} were read again from the same "
+                "position, and differ. The data depend on something that is not in the "
+                "checkpoint, such as a generator of random numbers that the code of the data "
+                "created. Draw from `np.random` or `random`, whose state is in the checkpoint, or "
+                "create the generator for each element: `np.random.default_rng([seed, index])`."
+            )
+
+    def _replay_data(self, state: dict[str, Any]) -> None:
+        self._data.replay(state["position"], state["ended"])
+        self._data.read_again(state["draws"])
+        set_random_state(state["random"])
+
+    def _verify_step(self, contents: CheckpointContents, source: str) -> None:
         results = []
         for _ in range(2):
             self._restore_variables(contents, source)
@@ -379,6 +447,11 @@ class TrainingRun:
     # --- state
 
     def _collect_state(self, epoch_ended: bool) -> CheckpointContents:
+        self._model.distribute_strategy.wait()  # the state is that of the position in the data
+        with measure("saving"):
+            return self._copy_state(epoch_ended)
+
+    def _copy_state(self, epoch_ended: bool) -> CheckpointContents:
         logs = self._epoch_logs if epoch_ended else None
         if not epoch_ended and self._values is not None:
             logs = running_logs(self._values).copy()
@@ -395,6 +468,7 @@ class TrainingRun:
                 "validation": self._validator.get_state(),
                 "callbacks": self._callbacks.get_state(),
                 "random": random_state(),
+                "draws": self._data.unused_draws(self._position),
                 **self._limits.get_state(),
             },
         )
@@ -436,6 +510,10 @@ class TrainingRun:
             "batches": adapter.get_size(),
             "steps": adapter.steps,
         }
+
+
+def _batch_bytes(batch: Tree) -> list[bytes]:
+    return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(batch)]
 
 
 def _checkpoints(callback: Callback) -> bool:

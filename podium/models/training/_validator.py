@@ -5,15 +5,17 @@ It owns the `validation_...` arguments of `fit`. The loop itself is that of `eva
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from podium._typing import Tree
 from podium.callbacks import CallbackList
-from podium.data import DataHandler
+from podium.data import DataHandler, Retrying
 from podium.data.internal import is_array_source
 from podium.models.training._argument_checks import steps_between_validations
 from podium.models.training._run_batches import evaluate_all
+from podium.telemetry.internal import active
 
 if TYPE_CHECKING:
     from podium.models._model import Model
@@ -54,7 +56,8 @@ class Validator:
         self._data: DataHandler | None = None
         if data is not None:
             x, y, sample_weight = _unpack(data)
-            if batch_size is None and is_array_source(x):  # a Dataset has its own batches
+            source = x.source if isinstance(x, Retrying) else x
+            if batch_size is None and is_array_source(source):  # a Dataset has its own batches
                 batch_size = training_batch_size
             self._data = model._make_data("validation_data", x, y, sample_weight, batch_size, steps)
 
@@ -91,6 +94,7 @@ class Validator:
             "found": dict(self._logs),
             "due": self._due,
             "order": order,
+            "draws": None if self._data is None else self._data.unused_validation_draws(),
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -99,12 +103,22 @@ class Validator:
         self._logs = state["found"]
         if self._data is not None:
             self._data.set_order(state["order"])
+            self._data.restart(state.get("draws", []))
+
+    def record_draws(self) -> list[DataHandler]:
+        """Record the random numbers that the data draw; returns the data, if there are any."""
+        if self._data is None:
+            return []
+        self._data.record_draws()
+        return [self._data]
 
     def _run(self, callbacks: CallbackList) -> None:
         if self.on_begin is not None:
             self.on_begin()
+        recorder = active.recorder
         assert self._data is not None
-        logs = evaluate_all(self._model, self._data, callbacks)
+        with contextlib.nullcontext() if recorder is None else recorder.record_validation():
+            logs = evaluate_all(self._model, self._data, callbacks)
         self._logs = {f"val_{name}": value for name, value in logs.items()}
 
 

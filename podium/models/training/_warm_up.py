@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from podium.data import DataHandler
 from podium.execution import Execution
 from podium.execution.internal import CustomExecution, to_execution
 from podium.models.training._run_guard import hold_model
+from podium.telemetry.internal import clock
 
 if TYPE_CHECKING:
     from podium.models._model import Model
@@ -47,7 +47,7 @@ def warm_up(
     )
     seconds = {}
     for kind in kinds:
-        start = time.perf_counter()
+        start = clock.seconds()
         with hold_model(model, _CALLERS[kind]):
             target, weight = (None, None) if kind == "predict" else (y, sample_weight)
             data = model._make_data(_CALLERS[kind], x, target, weight, batch_size)
@@ -57,7 +57,7 @@ def warm_up(
                     execution.warm_up(data.peek(), data.steps_per_execution)
                     _warm_up_remainder(execution, data)
                     break
-        seconds[kind] = time.perf_counter() - start
+        seconds[kind] = clock.seconds() - start
     return seconds
 
 

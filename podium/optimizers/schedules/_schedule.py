@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from podium.core.internal import PublicRepr
 
-class LearningRateSchedule:
+
+class LearningRateSchedule(PublicRepr):
     """A learning rate that changes with the step. Subclass it for a custom schedule.
 
     A subclass writes `__call__(step)`. The step is an int Tensor, so compute with operators

@@ -142,8 +142,9 @@ def read(
         DamagedCheckpointError: It is not complete.
     """
     files = _read_manifest(path)
+    size = sum(entry.size for entry in files.values())
     try:
-        with file_budget(sum(entry.size for entry in files.values())):
+        with file_budget(size):
             state_arrays, local = (
                 {} if name not in files else _read_arrays(path, name, files[name])
                 for name in (STATE_ARRAYS, ARRAYS)
@@ -155,6 +156,8 @@ def read(
             if name.startswith(f"{ORBAX}/"):
                 _verify(path, name, files[name])
         names = parse_json(_read_file(path, NAMES, files[NAMES]))
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise DamagedCheckpointError(f"is damaged: {NAMES} is not a list of names")
     except (InvalidJsonError, KeyError) as error:
         raise DamagedCheckpointError(f"cannot be read: {error}") from error
     except DamagedCheckpointError:
@@ -162,8 +165,22 @@ def read(
     except ValueError as error:
         raise DamagedCheckpointError(f"cannot be read: it {error}") from error
     targets = [None] * len(names) if shardings is None else shardings(names)
-    shared = zip(names, _orbax.read(os.path.join(path, ORBAX), targets), strict=True)
-    return CheckpointContents({**local, **dict(shared)}, state)
+    return CheckpointContents({**local, **_read_orbax(path, names, targets, size)}, state)
+
+
+def _read_orbax(
+    path: str, names: list[str], shardings: Sequence[Any], num_bytes: int
+) -> dict[str, Any]:
+    try:
+        with file_budget(num_bytes):
+            arrays = _orbax.read(os.path.join(path, ORBAX), shardings)
+        return dict(zip(names, arrays, strict=True))
+    except ImportError:
+        raise
+    except Exception as error:  # of many kinds, and not documented
+        raise DamagedCheckpointError(
+            f"cannot be read by Orbax: {type(error).__name__}: {str(error)[:500]}"
+        ) from error
 
 
 def read_plain_state(path: str) -> Any:
@@ -202,6 +219,17 @@ class _ManifestEntry(NamedTuple):
 
 
 _Entry = list[int | str]  # the same as JSON
+
+
+def _parse_entry(entry: Any) -> _ManifestEntry:
+    parsed = _ManifestEntry(*entry)
+    sizes = (parsed.size, 0 if parsed.header_size is None else parsed.header_size)
+    if (
+        not all(type(size) is int and 0 <= size < 1 << 62 for size in sizes)
+        or max(sizes) > sizes[0]
+    ):
+        raise ValueError(f"the sizes {str(sizes)[:200]} are not sizes")
+    return parsed
 
 
 def _write_file(path: str, content: bytes) -> _Entry:
@@ -244,10 +272,13 @@ def _digest_of(manifest: Mapping[str, Any]) -> str:
 def _read_manifest(path: str) -> dict[str, _ManifestEntry]:
     """Return the entries of the manifest by file name."""
     try:
-        with _open_regular(path, MANIFEST) as file:
+        with (
+            _open_regular(path, MANIFEST) as file,
+            file_budget(os.fstat(file.fileno()).st_size),
+        ):
             manifest = parse_json(file.read())
         digest = manifest.pop("sha256")
-        files = {name: _ManifestEntry(*entry) for name, entry in manifest["files"].items()}
+        files = {name: _parse_entry(entry) for name, entry in manifest["files"].items()}
         if manifest["kind"] not in (_KIND, _EARLIER_KIND):
             raise DamagedCheckpointError(f"is of another kind, {manifest['kind']!r}")
         if digest != _digest_of(manifest) or any(
@@ -257,7 +288,7 @@ def _read_manifest(path: str) -> dict[str, _ManifestEntry]:
     except DamagedCheckpointError:
         raise
     except (InvalidJsonError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise DamagedCheckpointError(f"has a damaged manifest: {error}") from error
+        raise DamagedCheckpointError(f"has a damaged manifest: {str(error)[:500]}") from error
     return files
 
 

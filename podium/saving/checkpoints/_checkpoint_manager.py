@@ -12,14 +12,14 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
 
 from podium._typing import PathLike
 from podium.core import Variable, check_choice, warn_user
-from podium.core.internal import check_int
+from podium.core.internal import PublicRepr, check_int
 from podium.optimizers import Optimizer
 from podium.saving._savable_model import SavableModel
 from podium.saving.checkpoints import _orbax
@@ -30,6 +30,7 @@ from podium.saving.checkpoints._checkpoint_directory import (
     verify,
     write,
 )
+from podium.saving.checkpoints._share_checkpoints import check_same_choice, share_checkpoints
 from podium.saving.io._atomic_write import lock_directory
 from podium.state import (
     StateNode,
@@ -40,6 +41,7 @@ from podium.state import (
     summarize,
     variables_by_path,
 )
+from podium.telemetry.internal import BackgroundSave, measure, measure_save
 
 NAME_PATTERN = re.compile(r"checkpoint-(\d{1,18})")
 _TEMPORARY = re.compile(r"\.checkpoint-\d{1,18}\.[0-9a-z]+\.tmp")
@@ -65,7 +67,7 @@ class Restored(NamedTuple):
     skipped: dict[int, str]
 
 
-class CheckpointManager:
+class CheckpointManager(PublicRepr):
     """Keeps the last few checkpoints of a model in a directory, each absent or complete.
 
     A checkpoint is a directory with all state of a model by path (weights, optimizer slots, seeds,
@@ -109,6 +111,7 @@ class CheckpointManager:
         self.format = check_choice("format", format, ["auto", "safetensors", "orbax"])
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
+        self._copied: list[str] = []  # from the first process, to a directory of another one
         self._lock: int | None = None  # a descriptor, while this process holds the directory
 
     # --- saving
@@ -128,18 +131,22 @@ class CheckpointManager:
             OSError: It could not be written; or, if asynchronous, the previous one could not.
         """
         check_int("step", step, 0, owner="CheckpointManager.save", type_error=ValueError)
-        self.wait()
-        contents = CheckpointContents(_values(target), state)
+        with measure("saving"):
+            self.wait()
+            contents = CheckpointContents(_values(target), state)
         with_orbax = self.format == "orbax" or (
             self.format == "auto" and _orbax.is_needed(list(contents.arrays.values()))
         )
         if not self.asynchronous:
-            self._write(step, contents, with_orbax)
+            with measure_save(self._path(step)):
+                self._write(step, contents, with_orbax)
             return
+        in_background = BackgroundSave(self._path(step))
 
         def write_and_keep_error() -> None:
             try:
-                self._write(step, contents, with_orbax)
+                with in_background:
+                    self._write(step, contents, with_orbax)
             except BaseException as error:
                 self._failure = error
 
@@ -200,7 +207,8 @@ class CheckpointManager:
             return list(map(sharding_by_path(find_variables(paths)), paths))
 
         misfits: dict[int, ValueError] = {}
-        for checkpoint in self._read_complete(step, find_shardings):
+        steps = self.all_steps() if step is None else [step]
+        for checkpoint in self._read_complete(steps, find_shardings):
             if target is not None:
                 try:
                     self._restore_into(target, checkpoint, find_variables(checkpoint.arrays))
@@ -220,10 +228,19 @@ class CheckpointManager:
         """Read the complete checkpoints one after another, newest first. A warning lists newer ones
         that were skipped, and why.
 
+        With several processes, all must call it: each reads those of the first process, which are
+        copied to a directory that lacks them, and all begin with the same one.
+
         Raises:
-            ValueError: None of the checkpoints is complete.
+            ValueError: None of the checkpoints is complete, or processes begin with different ones.
         """
-        return self._read_complete(None, lambda paths: [None] * len(paths))
+        names = [directory_name(step) for step in self.all_steps()]
+        names, self._copied = share_checkpoints(self.directory, names)
+        steps = [int(name.rpartition("-")[2]) for name in names]
+        checkpoints = self._read_complete(steps, lambda paths: [None] * len(paths))
+        newest = next(checkpoints, None)
+        check_same_choice(self.directory, -1 if newest is None else newest.step)
+        return checkpoints if newest is None else itertools.chain([newest], checkpoints)
 
     def _restore_into(
         self, target: SavableModel, checkpoint: Restored, variables: Mapping[str, Variable]
@@ -247,11 +264,11 @@ class CheckpointManager:
             optimizer.restore_when_created(list(by_path.values()), source)
 
     def _read_complete(
-        self, step: int | None, find_shardings: Callable[[list[str]], list[Any]]
+        self, steps: Sequence[int], find_shardings: Callable[[list[str]], list[Any]]
     ) -> Iterator[Restored]:
         damaged: dict[int, str] = {}
         found = False
-        for number in reversed(self.all_steps()) if step is None else [step]:
+        for number in reversed(steps):
             try:
                 contents = read(self._path(number), find_shardings)
             except DamagedCheckpointError as error:
@@ -325,7 +342,12 @@ class CheckpointManager:
             self._remove_leftovers()
 
     def release(self) -> None:
-        """Allow other processes to save here again."""
+        """Allow other processes to save here again; delete copies of the first process's
+        checkpoints.
+        """
+        copied, self._copied = self._copied, []
+        for name in copied:
+            shutil.rmtree(os.path.join(self.directory, name), ignore_errors=True)
         lock, self._lock = self._lock, None
         if lock is not None:
             os.close(lock)

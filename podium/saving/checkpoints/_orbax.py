@@ -6,6 +6,7 @@ The only file that imports Orbax.
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,7 @@ import jax
 import numpy as np
 
 from podium._typing import Array
+from podium.core.internal import charge_file_budget
 
 
 def write(path: str, arrays: Sequence[Array]) -> None:
@@ -34,7 +36,19 @@ def read(path: str, shardings: Sequence[Any]) -> list[Any]:
         for sharding in shardings
     ]
     with library.PyTreeCheckpointer() as checkpointer:
+        _charge_arrays(checkpointer.metadata(path).item_metadata.tree)
         return list(checkpointer.restore(path, restore_args=restore_args))
+
+
+def _charge_arrays(tree: Any) -> None:
+    """Charge the budget of the files for the arrays that they declare, and their chunks."""
+    for leaf in jax.tree.leaves(tree):
+        chunk = getattr(leaf.storage, "chunk_shape", None) or ()
+        charge_file_budget(
+            "bytes",
+            max(math.prod(leaf.shape), math.prod(chunk)) * np.dtype(leaf.dtype).itemsize,
+            f"array {leaf.name!r} of shape {leaf.shape} is far larger than its files",
+        )
 
 
 def synchronize(name: str) -> None:

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Collection, Iterator
 from typing import Any, BinaryIO, cast
 
+from podium.core.internal import FileBudgetError, charge_file_budget
 from podium.saving.formats._hdf5_checksum import check_structure
 from podium.saving.formats._hdf5_writer import Hdf5Image
 from podium.saving.io._errors import InvalidFileError
@@ -26,6 +27,7 @@ MAGIC = b"PK\x03\x04"
 
 _END = b"PK\x05\x06" + bytes(18)  # the end of an archive without a comment
 _MAX_MEMBERS = 10_000
+_BYTES_OF_TEXT = 4  # that parsing a byte of JSON takes
 _MAX_EXPANSION = 100  # times the packed size; weights are hardly compressible
 
 
@@ -142,6 +144,7 @@ def open_weights(file: BinaryIO) -> BinaryIO:
     with _open_archive(file) as archive:
         info = archive.getinfo(WEIGHTS)
         if info.compress_type != zipfile.ZIP_STORED:
+            _charge_bytes(info, info.file_size)
             return io.BytesIO(archive.read(info))
         archive.open(info).close()  # compares the header of the member with the directory
         file.seek(info.header_offset)
@@ -171,6 +174,8 @@ def _open_archive(file: BinaryIO) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(file) as archive:
             yield archive
+    except FileBudgetError:
+        raise
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -184,6 +189,19 @@ def _open_archive(file: BinaryIO) -> Iterator[zipfile.ZipFile]:
             "is corrupt or not a whole zip archive: its checksums or its directory do not fit "
             f"({error})."
         ) from None
+
+
+def verify_members(file: BinaryIO) -> list[str]:
+    """Compare all members with their CRC-32; return their names."""
+    with _open_archive(file) as archive:
+        infos = archive.infolist()
+        _check_members(infos)
+        for info in infos:
+            _charge_bytes(info, info.file_size)
+            with archive.open(info) as member:
+                while member.read(1 << 20):
+                    pass
+        return [info.filename for info in infos]
 
 
 def read_texts(
@@ -201,9 +219,10 @@ def read_texts(
                     f"was rejected: {_describe_missing(name, by_name)}: an archive with a member "
                     f"{name!r} was expected."
                 )
-        return {
-            name: archive.read(by_name[name]) for name in (*required, *optional) if name in by_name
-        }
+        names = [name for name in (*required, *optional) if name in by_name]
+        for name in names:
+            _charge_bytes(by_name[name], _BYTES_OF_TEXT * by_name[name].file_size)
+        return {name: archive.read(by_name[name]) for name in names}
 
 
 def _check_members(infos: list[zipfile.ZipInfo]) -> None:
@@ -262,6 +281,15 @@ def _describe_missing(name: str, members: Collection[str]) -> str:
             "headers declare"
         )
     return "its weights are missing"
+
+
+def _charge_bytes(info: zipfile.ZipInfo, num_bytes: int) -> None:
+    charge_file_budget(
+        "bytes",
+        num_bytes,
+        f"was rejected: its member {info.filename[:200]!r} of {info.file_size} bytes is too large "
+        "for the size of the file (a zip bomb).",
+    )
 
 
 def _check_member_size(info: zipfile.ZipInfo) -> None:

@@ -1,36 +1,51 @@
-"""Exports a model as one program: in `jax.export`'s format, which plain JAX runs, or as a
-TensorFlow SavedModel or ONNX file through converters.
+"""Exports a model as one program: as a SavedModel for TensorFlow, in `jax.export`'s format, which
+plain JAX runs, or as an ONNX file.
 
-Weights are constants of the program. It is for inference, not for storage: a later JAX may reject
-it, so save the model too.
+It is for inference, not for storage: a later JAX may reject it, so save the model too. Weights are
+constants of the program, except in a SavedModel.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, BinaryIO
 
 import jax
 import jax.export
 import jax.numpy as jnp
 
 from podium._typing import PathLike, Tree
-from podium.core import KerasTensor, TensorSpec, check_choice, function
+from podium.core import check_choice
 from podium.saving._savable_model import SavableModel
+from podium.saving.formats._model_program import (
+    export_program,
+    input_specs,
+    is_spec,
+    unflatten_like,
+)
+from podium.saving.formats._saved_model_writer import (
+    Signature,
+    require_tensorflow,
+    write_saved_model,
+)
 from podium.saving.io._atomic_write import atomic_write, open_regular_file, resolve_target
+from podium.saving.io._errors import InvalidFileError, name_path
+from podium.saving.io._sidecar import check_sidecar
 
 FORMATS = ("jax", "tf_saved_model", "onnx")
-_MAX_BYTES = 16 << 30
+_SUFFIXES = {".jax": "jax", ".onnx": "onnx"}
+_DIGEST_MARK = b"\x89PODIUM export\n"  # before the SHA-256 at the end of the file
+_DIGEST_SIZE = len(_DIGEST_MARK) + 32
 
 
 def export_model(
     model: SavableModel,
     filepath: PathLike,
-    format: str = "jax",
+    format: str | None = None,
     input_signature: Tree = None,
     platforms: Sequence[str] | None = None,
     overwrite: bool = True,
@@ -40,11 +55,13 @@ def export_model(
     Args:
         model: The model, built.
         filepath: A file for "jax" and "onnx", a directory for "tf_saved_model".
-        format: "jax", "tf_saved_model" (needs tensorflow) or "onnx" (needs jax2onnx).
+        format: "jax", "tf_saved_model" (needs tensorflow) or "onnx" (needs jax2onnx). By default
+            names that end in `.jax` and `.onnx` get these formats, and all others
+            "tf_saved_model", as in Keras.
         input_signature: TensorSpecs of the inputs; by default the model's, with any batch size.
-        platforms: For "jax": the platforms to run on, such as ("cpu", "cuda"); by default the
-            current one.
-        overwrite: Whether an existing file may be replaced.
+        platforms: For "jax" and "tf_saved_model": the platforms to run on, such as
+            ("cpu", "cuda"); by default the current one, and for "tf_saved_model" the CPU too.
+        overwrite: Whether an existing file or SavedModel may be replaced.
 
     Example:
         >>> model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
@@ -56,9 +73,13 @@ def export_model(
         ValueError: The inputs are not known, or the model uses the batch size as a number.
         ImportError: The converter is not installed; the message names it.
     """
-    check_choice("format", format, FORMATS)
     target = os.fsdecode(filepath)
-    specs = _input_specs(model, input_signature)
+    if format is None:
+        format = _SUFFIXES.get(os.path.splitext(target)[1].lower(), "tf_saved_model")
+    check_choice("format", format, FORMATS)
+    if format == "tf_saved_model":
+        require_tensorflow("export to a SavedModel")
+    specs = input_specs(model, input_signature)
     {"jax": _to_jax, "tf_saved_model": _to_tensorflow, "onnx": _to_onnx}[format](
         model, target, specs, platforms, overwrite
     )
@@ -84,8 +105,13 @@ def load_exported(filepath: PathLike) -> Callable[..., Any]:
     """
     path = os.fsdecode(filepath)
     with open_regular_file("load_exported", path) as raw:
-        content = raw.read(_MAX_BYTES)
+        check_sidecar(path, raw)
+        content = raw.read()
     _import_optional("flatbuffers", "flatbuffers", "load_exported")
+    try:
+        check_program_digest(content)
+    except InvalidFileError as error:
+        raise ValueError(name_path(path, error)) from None
     try:
         exported = jax.export.deserialize(bytearray(content))
     except Exception as error:
@@ -100,6 +126,27 @@ def load_exported(filepath: PathLike) -> Callable[..., Any]:
         return run(*inputs)
 
     return call
+
+
+def check_program_digest(content: bytes) -> bool:
+    """Compare an exported program with the digest at its end; return whether it has one.
+
+    Raises:
+        InvalidFileError: It is damaged.
+    """
+    program, end = content[:-_DIGEST_SIZE], content[-_DIGEST_SIZE:]
+    if not end.startswith(_DIGEST_MARK):
+        return False
+    if hashlib.sha256(program).digest() != end[len(_DIGEST_MARK) :]:
+        raise InvalidFileError("is corrupt: the program does not fit the checksum at its end.")
+    return True
+
+
+def has_program_digest(file: BinaryIO) -> bool:
+    """Return whether an open file ends with the digest of an exported program."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _DIGEST_SIZE))
+    return file.read(len(_DIGEST_MARK)) == _DIGEST_MARK
 
 
 def _check_inputs(path: str, exported: Any, inputs: tuple[Any, ...]) -> None:
@@ -117,64 +164,6 @@ def _check_inputs(path: str, exported: Any, inputs: tuple[Any, ...]) -> None:
         )
 
 
-# --- the program
-
-
-def _input_specs(model: SavableModel, signature: Tree) -> Tree:
-    """Return TensorSpecs in the structure of the model's input; the size of the batch is not
-    fixed.
-    """
-    if not model.built:
-        raise ValueError(
-            f"export was called on model {model.name!r} ({type(model).__name__}), which is not "
-            "built: it has no weights yet. Call it on a batch first."
-        )
-    if signature is not None:
-        return (
-            signature[0]
-            if isinstance(signature, (list, tuple)) and len(signature) == 1
-            else signature
-        )
-    graph = getattr(model, "_graph", None)
-    if graph is not None:
-        inputs, is_leaf = graph.inputs, lambda value: isinstance(value, KerasTensor)
-        return jax.tree.map(
-            lambda symbol: TensorSpec((None, *symbol.shape[1:]), symbol.dtype),
-            inputs,
-            is_leaf=is_leaf,
-        )
-    if model.built_shape is None:
-        raise ValueError(
-            f"export was called on model {model.name!r} ({type(model).__name__}), whose inputs are "
-            "not known. Pass `input_signature=[podium.TensorSpec((None, 3))]`."
-        )
-    return jax.tree.map(
-        lambda shape: TensorSpec((None, *shape[1:]), model.compute_dtype),
-        model.built_shape,
-        is_leaf=_is_shape,
-    )
-
-
-def _is_shape(shape: object) -> bool:
-    return isinstance(shape, tuple) and all(size is None or isinstance(size, int) for size in shape)
-
-
-def _export_program(
-    model: Any, specs: Tree, platforms: Sequence[str] | None
-) -> jax.export.Exported:
-    try:
-        exported: jax.export.Exported = function(
-            lambda inputs: model(inputs, training=False)
-        ).export(specs, platforms=platforms)
-        return exported
-    except (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation) as error:
-        raise ValueError(
-            f"Model {model.name!r} cannot be exported with a variable batch size: it uses it as "
-            "a number (`if`, `range`, `int`). Use `ops.shape(x)[0]` only in shapes, "
-            f"or pass an `input_signature` with fixed lengths. ({str(error)[:300]})"
-        ) from error
-
-
 def _to_jax(
     model: SavableModel,
     target: str,
@@ -184,9 +173,11 @@ def _to_jax(
 ) -> None:
     _import_optional("flatbuffers", "flatbuffers", "export")
     path = resolve_target("export", target, overwrite)
-    content = _export_program(model, specs, platforms).serialize()
+    content = export_program(model, specs, platforms).serialize()
     with atomic_write("export", path) as file:
         file.write(content)
+        # JAX ignores bytes after the program.
+        file.write(_DIGEST_MARK + hashlib.sha256(content).digest())
 
 
 def _to_tensorflow(
@@ -196,49 +187,8 @@ def _to_tensorflow(
     platforms: Sequence[str] | None,
     overwrite: bool,
 ) -> None:
-    tensorflow = _import_optional("tensorflow", "tensorflow-cpu", "export(format='tf_saved_model')")
-    from jax.experimental import jax2tf
-
-    if os.path.exists(target) and not overwrite:
-        raise FileExistsError(
-            f"export was given {target!r}, which exists, and overwrite=False. Choose another name."
-        )
-    exported = _export_program(model, specs, None)
-    flat = jax.tree.leaves(specs, is_leaf=_is_spec)
-    shapes = [f"({', '.join(['b', *map(str, aval.shape[1:])])})" for aval in exported.in_avals]
-    converted = jax2tf.convert(
-        lambda *leaves: exported.call(_unflatten_like(specs, leaves)),
-        polymorphic_shapes=shapes,
-        with_gradient=False,
-    )
-    signature = [
-        tensorflow.TensorSpec(spec.shape, jnp.dtype(spec.dtype).name, name=f"input_{index}")
-        for index, spec in enumerate(flat)
-    ]
-    module = tensorflow.Module()
-    module.serve = tensorflow.function(converted, input_signature=signature, autograph=False)
-    with tempfile.TemporaryDirectory(
-        dir=os.path.dirname(os.path.abspath(target)), prefix=".export"
-    ) as folder:
-        temporary = os.path.join(folder, "model")
-        tensorflow.saved_model.save(
-            module,
-            temporary,
-            signatures={"serving_default": _named_outputs(tensorflow, module, signature)},
-        )
-        if os.path.exists(target):
-            os.rename(target, os.path.join(folder, "old"))
-        os.rename(temporary, target)
-
-
-def _named_outputs(tensorflow: Any, module: Any, signature: list[Any]) -> object:
-    """Return the function in the form that servers call, with named outputs."""
-
-    def serve(*inputs: Any) -> dict[str, Any]:
-        leaves = tensorflow.nest.flatten(module.serve(*inputs))
-        return {f"output_{index}": leaf for index, leaf in enumerate(leaves)}
-
-    return tensorflow.function(serve, input_signature=signature, autograph=False)
+    signature = Signature(specs, None, platforms)
+    write_saved_model("export", model, target, signature, {}, overwrite, with_optimizer=False)
 
 
 def _to_onnx(
@@ -246,13 +196,13 @@ def _to_onnx(
 ) -> None:
     jax2onnx = _import_optional("jax2onnx", "jax2onnx", "export(format='onnx')")
     path = resolve_target("export", target, overwrite)
-    flat = jax.tree.leaves(specs, is_leaf=_is_spec)
+    flat = jax.tree.leaves(specs, is_leaf=is_spec)
     trainable = [variable.read() for variable in model.trainable_variables]
     others = [variable.read() for variable in model.non_trainable_variables]
 
     def pure(*leaves: Any) -> Tree:
         return model.stateless_call(
-            trainable, others, _unflatten_like(specs, leaves), training=False
+            trainable, others, unflatten_like(specs, leaves), training=False
         )[0]
 
     inputs = [
@@ -264,14 +214,6 @@ def _to_onnx(
     converted = jax2onnx.to_onnx(pure, inputs=inputs, model_name=model.name)
     with atomic_write("export", path) as file:
         file.write(converted.SerializeToString())
-
-
-def _is_spec(value: object) -> bool:
-    return isinstance(value, TensorSpec)
-
-
-def _unflatten_like(specs: Tree, leaves: Sequence[Any]) -> Tree:
-    return jax.tree.unflatten(jax.tree.structure(specs, is_leaf=_is_spec), leaves)
 
 
 def _import_optional(module: str, package: str, caller: str) -> ModuleType:

@@ -9,6 +9,7 @@ unpickled. Which datasets belong to which weight is the concern of `_keras_layou
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -19,6 +20,12 @@ import numpy as np
 from podium._typing import Shape
 from podium.core.internal import FileBudgetError, charge_file_budget, empty_array
 from podium.saving.formats._hdf5_checksum import check_structure
+from podium.saving.formats._hdf5_storage import (
+    charge_chunks,
+    check_filters,
+    read_text,
+    read_texts,
+)
 from podium.saving.formats._hdf5_writer import DIGEST, DIGESTS_REQUIRED, EXTENDED_DTYPES
 from podium.saving.io._array_io import (
     ArrayToRead,
@@ -40,8 +47,7 @@ _ATTRIBUTE_BYTES = 64512
 _MAX_EXPANSION = 1000  # times the stored size of a dataset
 _SPARE = 1 << 20
 _MAX_DEPTH = 64  # nested groups
-# The filters that are part of h5py: gzip, shuffle, checksum, ..., lzf.
-_FILTERS = frozenset({1, 2, 3, 4, 5, 6, 32000})
+_MAX_PARTS = 1_000  # of a list of names
 
 
 class StoredWeight(NamedTuple):
@@ -70,6 +76,13 @@ class StoredWeight(NamedTuple):
         """Whether the dtype is a float."""
         return bool(jnp.issubdtype(jnp.dtype(self.dtype), np.floating))
 
+    @property
+    def checksum(self) -> str | None:
+        """The kind of checksum that the values have, or None."""
+        if DIGEST in self.dataset.attrs:
+            return "SHA-256"
+        return "Fletcher-32" if self.dataset.fletcher32 else None
+
     def read(self, raw: BinaryIO | None, sink: ByteSink) -> NumpyArray:
         """Return the values, and pass their bytes to a sink.
 
@@ -81,7 +94,8 @@ class StoredWeight(NamedTuple):
         offset = None if raw is None else _contiguous_offset(self.dataset)
         if raw is None or offset is None or not read_into(raw, offset, array, sink):
             if array.size:
-                self.dataset.read_direct(array)
+                with charge_chunks(self.dataset, self.name):
+                    self.dataset.read_direct(array)
             sink(array_bytes(array))
         extended = _extended_dtype(self.dataset)
         return array if extended is None else array.view(jnp.dtype(extended))
@@ -196,15 +210,13 @@ def _contiguous_offset(dataset: h5py.Dataset) -> int | None:
 
 
 def _digest_of(weight: StoredWeight, required: bool) -> str | None:
-    digest = weight.dataset.attrs.get(DIGEST)
-    if digest is None:
-        if required:
-            raise InvalidFileError(
-                f"is corrupt: {weight.name!r} has no checksum, and all weights of the file should "
-                "have one."
-            )
-        return None
-    return digest.decode("ascii", "replace") if isinstance(digest, bytes) else str(digest)
+    digest = read_text(weight.dataset, DIGEST)
+    if digest is None and required:
+        raise InvalidFileError(
+            f"is corrupt: {weight.name!r} has no checksum, and all weights of the file should "
+            "have one."
+        )
+    return digest
 
 
 def list_weights(file: h5py.File) -> dict[str, StoredWeight]:
@@ -216,14 +228,24 @@ def list_weights(file: h5py.File) -> dict[str, StoredWeight]:
     return weights
 
 
+def list_datasets(file: h5py.File) -> dict[str, StoredWeight]:
+    """List all datasets of a file by path, without reading values."""
+    datasets: dict[str, StoredWeight] = {}
+    _collect(file, "", datasets, (), set(), everywhere=True)
+    return datasets
+
+
 def _collect(
     group: h5py.Group,
     path: str,
     weights: dict[str, StoredWeight],
     ancestors: tuple[int, ...],
     visited: set[int],
+    everywhere: bool = False,
 ) -> None:
     import h5py
+
+    is_leaf_group = path.rpartition("/")[2] == "vars"
 
     address = h5py.h5o.get_info(group.id).addr
     if address in ancestors or len(ancestors) > _MAX_DEPTH:
@@ -240,15 +262,15 @@ def _collect(
         inner = f"{path}/{key}" if path else key
         member = _get_member(group, key)
         if isinstance(member, h5py.Group):
-            if path.rpartition("/")[2] == "vars" and h5py.h5o.get_info(member.id).addr not in (
+            if is_leaf_group and h5py.h5o.get_info(member.id).addr not in (
                 *ancestors,
                 address,
             ):
                 raise InvalidFileError(
                     f"is damaged: its member {inner!r} is a group, where a dataset was expected."
                 )
-            _collect(member, inner, weights, (*ancestors, address), visited)
-        elif path.rpartition("/")[2] == "vars":
+            _collect(member, inner, weights, (*ancestors, address), visited, everywhere)
+        elif is_leaf_group or everywhere:
             weights[inner] = StoredWeight(inner, _check_dataset(member, inner))
 
 
@@ -282,21 +304,24 @@ def list_layers(file: h5py.File) -> list[StoredLayer]:
         raise InvalidFileError(
             "has no list `layer_names`, so it is not a file of weights in Keras 2's layout."
         )
-    names = _read_names(root, "layer_names")
+    raw = file.podium_raw
+    names = _read_names(root, "layer_names", raw)
     if _has_member(root, TOP) and TOP not in names:
         names.append(TOP)
-    return [StoredLayer(name, _group_weights(_get_member(root, name))) for name in names]
+    return [StoredLayer(name, _group_weights(_get_member(root, name), raw)) for name in names]
 
 
 def list_group_weights(file: h5py.File, name: str) -> list[StoredWeight]:
     """List the weights that one group names, in order; none if there is no such group."""
-    return _group_weights(_get_member(file, name)) if _has_member(file, name) else []
+    if not _has_member(file, name):
+        return []
+    return _group_weights(_get_member(file, name), file.podium_raw)
 
 
-def _group_weights(group: h5py.Group) -> list[StoredWeight]:
+def _group_weights(group: h5py.Group, raw: BinaryIO) -> list[StoredWeight]:
     return [
         StoredWeight(name, _check_dataset(_get_member(group, name), name))
-        for name in _read_names(group, "weight_names")
+        for name in _read_names(group, "weight_names", raw)
     ]
 
 
@@ -309,16 +334,15 @@ def _has_names(group: h5py.Group, attribute: str) -> bool:
     return attribute in group.attrs or f"{attribute}0" in group.attrs
 
 
-def _read_names(group: h5py.Group, attribute: str) -> list[str]:
+def _read_names(group: h5py.Group, attribute: str, raw: BinaryIO) -> list[str]:
     if not _has_names(group, attribute):
         raise InvalidFileError(f"is damaged: its group {group.name!r} has no list `{attribute}`.")
     if attribute in group.attrs:
         keys = [attribute]
     else:
-        numbered = [f"{attribute}{number}" for number in range(len(group.attrs))]
-        keys = [key for key in numbered if key in group.attrs]
-    names = [name for key in keys for name in np.atleast_1d(group.attrs[key]).ravel()]
-    texts = [name.decode() if isinstance(name, bytes) else str(name) for name in names]
+        numbered = (f"{attribute}{number}" for number in range(_MAX_PARTS))
+        keys = list(itertools.takewhile(group.attrs.__contains__, numbered))
+    texts = [name for key in keys for name in read_texts(group, key, raw)]
     seen: set[str] = set()
     for name in texts:
         if name in seen:
@@ -357,12 +381,7 @@ def _check_dataset(dataset: Any, name: str) -> h5py.Dataset:
             f"was rejected: the numbers of {name!r} are kept in another file (external or virtual "
             "storage)."
         )
-    settings = dataset.id.get_create_plist()
-    filters = {settings.get_filter(index)[0] for index in range(settings.get_nfilters())}
-    if not filters <= _FILTERS:
-        raise InvalidFileError(
-            f"was rejected: {name!r} is packed with a filter that does not come with HDF5."
-        )
+    check_filters(dataset, name)
     max_bytes = _MAX_EXPANSION * dataset.id.get_storage_size() + (1 << 20)
     if dataset.size * dataset.dtype.itemsize > max_bytes:
         raise InvalidFileError(
@@ -378,8 +397,7 @@ def _check_dataset(dataset: Any, name: str) -> h5py.Dataset:
 
 def _extended_dtype(dataset: h5py.Dataset) -> str | None:
     """Return the dtype whose bits the dataset stores as integers, or None."""
-    name = dataset.attrs.get("dtype")
-    name = name.decode() if isinstance(name, bytes) else name
-    if not isinstance(name, str) or name not in EXTENDED_DTYPES or dataset.dtype.kind not in "uV":
+    name = read_text(dataset, "dtype")
+    if name is None or name not in EXTENDED_DTYPES or dataset.dtype.kind not in "uV":
         return None
     return name if jnp.dtype(name).itemsize == dataset.dtype.itemsize else None

@@ -13,6 +13,7 @@ import numpy as np
 
 from podium._typing import Config
 from podium.core.internal import current_file_budget
+from podium.layers.internal import share_layers
 from podium.optimizers import Optimizer
 from podium.saving._savable_model import SavableModel
 from podium.saving.formats._hdf5 import (
@@ -24,6 +25,7 @@ from podium.saving.formats._hdf5 import (
     require_digests,
     write_names,
 )
+from podium.saving.formats._hdf5_storage import read_text
 from podium.saving.formats._hdf5_writer import Hdf5Image
 from podium.saving.formats._keras_layout import optimizer_variables_in_file
 from podium.saving.formats._layer_groups import plan_groups_load, weights_by_layer, write_groups
@@ -37,9 +39,10 @@ from podium.saving.serialization._deserialization import (
 )
 from podium.saving.serialization._sanitize_config import sanitize_config
 from podium.saving.serialization._serialization import serialize_keras_object
+from podium.saving.serialization._shared_numbers import add_lost_numbers
 from podium.saving.serialization._strict_json import InvalidJsonError, dump_json, parse_json
 
-_OPTIMIZER = "optimizer_weights"
+OPTIMIZER = "optimizer_weights"
 _DIGEST = "podium_config_sha256"  # of the configs in the attributes
 
 
@@ -62,7 +65,7 @@ def legacy_to_hdf5(model: SavableModel, with_optimizer: bool) -> Hdf5Image:
         file.attrs[name] = text.encode()
     file.attrs[_DIGEST] = np.bytes_(_digest(*texts.values()).encode())
     if compile_config:
-        _add_optimizer(image, file.create_group(_OPTIMIZER), model.optimizer)
+        _add_optimizer(image, file.create_group(OPTIMIZER), model.optimizer)
     write_groups(image, file.create_group("model_weights"), layers)
     return image
 
@@ -89,9 +92,9 @@ def _add_optimizer(image: Hdf5Image, group: Any, optimizer: Optimizer) -> None:
 def load_legacy(path: str, raw: BinaryIO, compile: bool) -> SavableModel:
     """Load a model from an HDF5 file in Keras 2's format."""
     with open_hdf5(path, raw) as file:
-        texts = {name: _text(file, name) for name in ("model_config", "training_config")}
+        texts = {name: read_text(file, name) for name in ("model_config", "training_config")}
         config, training = texts["model_config"], texts["training_config"] if compile else None
-        digest = _text(file, _DIGEST)
+        digest = read_text(file, _DIGEST)
         if config is None:
             raise InvalidFileError(
                 "holds weights alone, and no `model_config`: make the model, and use "
@@ -111,13 +114,15 @@ def load_legacy(path: str, raw: BinaryIO, compile: bool) -> SavableModel:
     limit_objects(current_file_budget(), limit, len(weights))
     with add_path_to_errors(path):
         charge_objects(model_config)
-        model: SavableModel = build_from_config(
-            sanitize_config(
-                {key: value for key, value in model_config.items() if key != "compile_config"}
+        add_lost_numbers(model_config)
+        with share_layers(is_new_config=True):
+            model: SavableModel = build_from_config(
+                sanitize_config(
+                    {key: value for key, value in model_config.items() if key != "compile_config"}
+                )
             )
-        )
         if training is not None:
-            compile_config = _compile_config(_parse_json_text(training, "training_config"))
+            compile_config = compile_config_of(_parse_json_text(training, "training_config"))
             charge_objects(compile_config)
             model.compile_from_config(sanitize_config(compile_config))
     layers = weights_by_layer(model, "load_model")
@@ -142,11 +147,6 @@ def load_legacy(path: str, raw: BinaryIO, compile: bool) -> SavableModel:
     return model
 
 
-def _text(file: Any, name: str) -> str | None:
-    value = file.attrs.get(name)
-    return None if value is None else value.decode() if isinstance(value, bytes) else str(value)
-
-
 def _parse_json_text(text: str, name: str) -> Any:
     try:
         return parse_json(text)
@@ -154,7 +154,8 @@ def _parse_json_text(text: str, name: str) -> Any:
         raise InvalidFileError(f"was rejected: its config `{name}` {error}.") from None
 
 
-def _compile_config(training_config: object) -> Config:
+def compile_config_of(training_config: object) -> Config:
+    """Return the compile config that Keras 2's `training_config` describes."""
     if not isinstance(training_config, dict):
         raise InvalidFileError("was rejected: its `training_config` is not an object.")
     arguments = {
@@ -166,7 +167,7 @@ def _compile_config(training_config: object) -> Config:
 
 def _plan_optimizer_load(file: Any, model: SavableModel) -> LoadPlan:
     """Read the optimizer's state if it fits, and add a warning if it does not."""
-    stored = {weight.name: weight for weight in list_group_weights(file, _OPTIMIZER)}
+    stored = {weight.name: weight for weight in list_group_weights(file, OPTIMIZER)}
     variables = list(model.optimizer.variables)
     if not stored:
         return LoadPlan([], [], [], LoadReport([], [], [], []))
@@ -180,7 +181,7 @@ def _plan_optimizer_load(file: Any, model: SavableModel) -> LoadPlan:
             "optimizer."
         )
         return LoadPlan([], [], [warning], LoadReport([], [], [], [warning]))
-    values = read_all(file, file[_OPTIMIZER], stored, list(stored))
+    values = read_all(file, file[OPTIMIZER], stored, list(stored))
     pairs = [
         (variable, values[weight.name]) for variable, weight in zip(restored, weights, strict=True)
     ]

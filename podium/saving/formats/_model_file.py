@@ -6,13 +6,12 @@ first bytes. Weights alone are in `_weights_file.py`.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
-from podium._typing import PathLike
+from podium._typing import PathLike, Tree
 from podium.core import check_choice, custom_object_scope, warn_user
 from podium.core.internal import FileBudgetError, current_file_budget, file_budget
 from podium.layers import Lambda, Layer
@@ -29,21 +28,36 @@ from podium.saving.formats._detect_format import HDF5_MAGIC
 from podium.saving.formats._hdf5 import list_weights, max_elements, open_hdf5
 from podium.saving.formats._keras_layout import list_hdf5_state, plan_state_load, state_to_hdf5
 from podium.saving.formats._legacy_model import legacy_to_hdf5, load_legacy
+from podium.saving.formats._model_program import input_specs
+from podium.saving.formats._model_texts import (
+    build_model,
+    check_config_digest,
+    config_members,
+    parse_member,
+)
 from podium.saving.formats._safetensors import SUFFIX
+from podium.saving.formats._saved_model import load_saved_model
+from podium.saving.formats._saved_model_writer import (
+    Signature,
+    require_tensorflow,
+    write_saved_model,
+)
+from podium.saving.formats._tensorflow_optimizer import can_write_state
 from podium.saving.formats._weights_file import read_weights, write_weights
 from podium.saving.io._atomic_write import atomic_write, open_regular_file, resolve_target
-from podium.saving.io._errors import InvalidFileError, add_path_to_errors, name_path
-from podium.saving.io._load_plan import LoadReport
-from podium.saving.serialization._deserialization import (
-    build_from_config,
-    charge_objects,
-    limit_objects,
+from podium.saving.io._errors import (
+    InvalidFileError,
+    add_path_to_errors,
+    add_subject_to_errors,
+    name_path,
+    shorten,
 )
-from podium.saving.serialization._sanitize_config import sanitize_config
-from podium.saving.serialization._serialization import serialize_keras_object
-from podium.saving.serialization._strict_json import InvalidJsonError, dump_json, parse_json
-
-KERAS_VERSION = "3.15.1"  # whose layout archives have
+from podium.saving.io._load_plan import LoadReport
+from podium.saving.io._sidecar import check_sidecar
+from podium.saving.serialization._deserialization import limit_new_model, limit_objects
+from podium.saving.serialization._strict_json import InvalidJsonError, parse_json
+from podium.saving.tensorflow_files._detect import contains_saved_model
+from podium.telemetry.internal import measure_save
 
 # Suffixes of formats that are not written. Others, such as the `.25` of "model-0.25", are parts of
 # names.
@@ -87,12 +101,15 @@ def save_model(
         model: The model.
         filepath: The path; its directory must exist.
         overwrite: Whether an existing file may be replaced.
-        save_format: "keras" or "h5", to override the name, or for one without an extension. "tf" is
-            accepted with a warning: an archive is written.
-        **kwargs: `include_optimizer=False` leaves the compile arguments out. Keras's `zipped`,
-            `signatures`, `options` and `save_traces` are accepted and change nothing.
+        save_format: "keras" or "h5", to override the name, or for one without an extension. "tf"
+            writes a SavedModel, a directory that TensorFlow can serve and `load_model` rebuilds; it
+            needs tensorflow, which runs in a process of its own.
+        **kwargs: `include_optimizer=False` leaves the compile arguments out. For "tf",
+            `signatures=[podium.TensorSpec(...)]` are the inputs; by default the model's. Keras's
+            `zipped`, `options` and `save_traces` are accepted and change nothing.
 
     Raises:
+        ImportError: A SavedModel was asked for, and tensorflow is not installed.
         ValueError: An object has no config, or the suffix belongs to another format. Nothing has
             been written.
 
@@ -122,31 +139,53 @@ def save_model(
         )
     if save_format is not None:
         check_choice("save_format", save_format, ["h5", "hdf5", "keras", "tf"])
+    with_optimizer = kwargs.get("include_optimizer", True)
     if save_format == "tf":
-        warn_user(
-            "save_format='tf' was given; a SavedModel cannot be written. A `.keras` archive is "
-            "written at that path instead."
-        )
-    else:
-        check_suffix("save", target)
+        _save_for_tensorflow(model, target, overwrite, with_optimizer, kwargs.get("signatures"))
+        return
+    check_suffix("save", target)
     if save_format is None and not os.path.splitext(target)[1] and not _runs_keras_2_script():
         raise ValueError(
             f"save was given {target!r}, a name without an extension; `.keras` was expected, or "
             f"`.h5` for Keras 2's format. Use {target + '.keras'!r}, or pass save_format='keras' "
             "to keep the name."
         )
-    with_optimizer = kwargs.get("include_optimizer", True)
     path = resolve_target("save", target, overwrite)
     is_legacy = save_format in ("h5", "hdf5") or (
         save_format is None and target.lower().endswith(_HDF5)
     )
     _warn_about_losses(model)
-    if is_legacy:
-        image = legacy_to_hdf5(model, with_optimizer)
-        with atomic_write("save", path) as file:
-            image.write(file)
-        return
-    _save_archive(model, path, with_optimizer)
+    with measure_save(path):
+        if is_legacy:
+            image = legacy_to_hdf5(model, with_optimizer)
+            with atomic_write("save", path) as file:
+                image.write(file)
+            return
+        _save_archive(model, path, with_optimizer)
+
+
+def _save_for_tensorflow(
+    model: SavableModel, target: str, overwrite: bool, with_optimizer: bool, signatures: Tree
+) -> None:
+    if target.lower().endswith((*_HDF5, ".keras", SUFFIX)):
+        raise ValueError(
+            f"save was given {target!r} and save_format='tf'; the name is one of another format, "
+            "and a SavedModel is a directory. Leave out the extension, or `save_format`."
+        )
+    require_tensorflow("save(save_format='tf')")
+    specs = input_specs(model, signatures)
+    _warn_about_losses(model)
+    members = config_members(model, with_optimizer)
+    has_state = with_optimizer and members.has_compile_config
+    if has_state and not can_write_state(model.optimizer):
+        warn_user(
+            f"The state of the optimizer, {type(model.optimizer).__name__}, is not written: "
+            "TensorFlow's files have no names for it. After loading, training continues with a "
+            "fresh optimizer; a `.keras` file has its state."
+        )
+    names = getattr(model, "output_names", None) if getattr(model, "_graph", None) else None
+    signature = Signature(specs, names)
+    write_saved_model("save", model, target, signature, members.texts, overwrite, has_state)
 
 
 def _runs_keras_2_script() -> bool:
@@ -158,23 +197,10 @@ def _runs_keras_2_script() -> bool:
 
 
 def _save_archive(model: SavableModel, path: str, with_optimizer: bool) -> None:
-    config = serialize_keras_object(model)
-    if not with_optimizer:
-        config.pop("compile_config", None)
-    try:
-        text = dump_json(config).encode()
-    except ValueError as error:
-        raise ValueError(
-            f"Model {model.name!r} cannot be saved: its config holds a number that JSON does not "
-            f"have ({error})."
-        ) from error
-    digest = hashlib.sha256(text).hexdigest()
-    metadata = dump_json(
-        {"keras_version": KERAS_VERSION, "written_by": "podium", "config_sha256": digest}
-    )
-    image = state_to_hdf5(model, with_optimizer and "compile_config" in config)
+    members = config_members(model, with_optimizer)
+    image = state_to_hdf5(model, with_optimizer and members.has_compile_config)
     with atomic_write("save", path) as file:
-        write_archive(file, {METADATA: metadata.encode(), CONFIG: text}, image)
+        write_archive(file, members.texts, image)
 
 
 def _warn_about_losses(model: SavableModel) -> None:
@@ -200,14 +226,15 @@ def load_model(
     compile: bool = True,
     safe_mode: bool = True,
 ) -> Any:
-    """Load a whole model: a `.keras` archive of Podium or Keras 3, or an `.h5` file of Podium or
-    Keras 2.
+    """Load a whole model: a `.keras` archive of Podium or Keras 3, an `.h5` file of Podium or
+    Keras 2, or a SavedModel of Podium or Keras 2; tensorflow is not needed.
 
     No code from the file is run. Classes and functions are Podium's own, registered ones, or those
     of `custom_objects`.
 
     Args:
-        filepath: The file. Its format is detected from its contents, not from its name.
+        filepath: The file, or the directory of a SavedModel. The format is detected from the
+            contents, not from the name.
         custom_objects: Your own classes and functions by name. The function of a Lambda layer may
             be given under the layer's name.
         compile: Whether to compile the model as it was, and to restore the optimizer's state.
@@ -227,11 +254,15 @@ def load_model(
         FileNotFoundError: load_model was given 'nowhere.keras'; there is no such file.
     """
     path = os.fsdecode(filepath)
+    if contains_saved_model(path):
+        with custom_object_scope(custom_objects or {}):
+            return load_saved_model(path, compile)
     with open_regular_file("load_model", path) as raw:
         start = raw.read(len(HDF5_MAGIC))
         raw.seek(0)
         size = os.fstat(raw.fileno()).st_size
         with custom_object_scope(custom_objects or {}), file_budget(size):
+            check_sidecar(path, raw)
             try:
                 if start.startswith(MAGIC):
                     return _load_archive(path, raw, compile)
@@ -249,52 +280,18 @@ def load_model(
 
 def _load_archive(path: str, raw: BinaryIO, compile: bool) -> SavableModel:
     texts = read_texts(raw, (CONFIG,), (METADATA,))
-    config = _parse_member(texts, CONFIG)
+    config = parse_member(texts, CONFIG)
     weights = open_weights(raw)
     with open_hdf5(path, weights) as file:
         stored = list_weights(file).values()
         limit_objects(current_file_budget(), max_elements(stored), len(stored))
     with add_path_to_errors(path):
-        model = _build_model(config, compile)
+        model = build_model(config, compile)
     with open_hdf5(path, weights) as file:
         plan = plan_state_load(*list_hdf5_state(file), model, with_optimizer=compile)
-    _check_digest(texts)  # last, so that errors about the config come first
+    check_config_digest(texts)  # last, so that errors about the config come first
     plan.assign()
     return model
-
-
-def _check_digest(texts: Mapping[str, bytes]) -> None:
-    metadata = _parse_member(texts, METADATA) if METADATA in texts else {}
-    digest = metadata.get("config_sha256") if isinstance(metadata, dict) else None
-    if digest is not None and digest != hashlib.sha256(texts[CONFIG]).hexdigest():
-        raise InvalidFileError(
-            f"is corrupt: its {CONFIG!r} does not fit the checksum that was written with it. If "
-            f"you changed it on purpose, take 'config_sha256' out of its {METADATA!r}."
-        )
-
-
-def _parse_member(texts: Mapping[str, bytes], name: str) -> Any:
-    try:
-        return parse_json(texts[name])
-    except InvalidJsonError as error:
-        raise InvalidFileError(f"was rejected: its {name!r} {error}.") from None
-
-
-def _build_model(config: object, compile: bool) -> SavableModel:
-    if not isinstance(config, dict) or "class_name" not in config or "config" not in config:
-        raise InvalidFileError(
-            f"was rejected: its config is {str(config)[:80]!r}; an object with `class_name` and "
-            "`config` was expected."
-        )
-    if not compile:
-        config = {key: value for key, value in config.items() if key != "compile_config"}
-    charge_objects(config)
-    model = build_from_config(sanitize_config(config))
-    if not isinstance(model, Layer) or not hasattr(model, "get_layer"):
-        raise InvalidFileError(
-            f"was rejected: its config describes a {config['class_name']!r}; a model was expected."
-        )
-    return cast(SavableModel, model)
 
 
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
@@ -313,10 +310,13 @@ def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None =
         8
     """
     try:
-        with custom_object_scope(custom_objects or {}):
-            return _build_model(parse_json(json_string), compile=False)
+        with custom_object_scope(custom_objects or {}), file_budget(len(json_string)):
+            limit_new_model(current_file_budget(), len(json_string))
+            config = parse_json(json_string)
+            with add_subject_to_errors("The JSON of a model"):
+                return build_model(config, compile=False)
     except (InvalidFileError, InvalidJsonError) as error:
-        raise ValueError(f"The JSON of a model {error}") from None
+        raise ValueError(shorten(f"The JSON of a model {error}")) from None
 
 
 def save_weights(

@@ -317,17 +317,39 @@ def write_checkpoint(caller: str, prefix: str, root: object, weights: Sequence[V
         root: A model, or a dictionary of objects.
         weights: The Variables that must be in the checkpoint.
     """
-    nodes, variables, counters = _collect_objects(root, weights)
-    tensors: dict[str, NumpyArray | bytes] = {GRAPH_KEY: encode_object_graph(nodes)}
-    for key, variable in variables.items():
-        value = host_value(variable)
-        tensors[key] = value.astype(np.int64) if id(variable) in counters else value
+    tensors = collect_checkpoint(root, weights).tensors
     os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
     write_bundle(caller, prefix, tensors)
 
 
+class Checkpoint(NamedTuple):
+    """What a checkpoint of an object has: its objects, and Variables and tensors by key."""
+
+    nodes: ObjectGraph
+    variables: dict[str, Variable]
+    tensors: dict[str, NumpyArray | bytes]
+
+
+def collect_checkpoint(
+    root: object, weights: Sequence[Variable], with_optimizer: bool = True
+) -> Checkpoint:
+    """Collect what a checkpoint has.
+
+    Args:
+        root: A model, or a dictionary of objects.
+        weights: The Variables that must be in the checkpoint.
+        with_optimizer: Whether it has the state of optimizers.
+    """
+    nodes, variables, counters = _collect_objects(root, weights, with_optimizer)
+    tensors: dict[str, NumpyArray | bytes] = {GRAPH_KEY: encode_object_graph(nodes)}
+    for key, variable in variables.items():
+        value = host_value(variable)
+        tensors[key] = value.astype(np.int64) if id(variable) in counters else value
+    return Checkpoint(nodes, variables, tensors)
+
+
 def _collect_objects(
-    root: object, weights: Sequence[Variable]
+    root: object, weights: Sequence[Variable], with_optimizer: bool
 ) -> tuple[ObjectGraph, dict[str, Variable], set[int]]:
     """Return the graph of an object, its Variables by key, and the ids of counters, which are
     int64 in TensorFlow.
@@ -362,7 +384,8 @@ def _collect_objects(
             if isinstance(owner, Normalization):
                 counters.add(id(owner.count))
         for name, value in objects:
-            add(node, path, name, value)
+            if with_optimizer or not isinstance(value, Optimizer):
+                add(node, path, name, value)
     for weight in weights:
         if id(weight) not in visited:
             add(0, "", weight.path, weight)

@@ -72,6 +72,11 @@ def is_optimizer_node(node: GraphNode) -> bool:
     return {"_variables", "_iterations"} <= node.children.keys() or "iter" in node.children
 
 
+def can_write_state(optimizer: Optimizer | None) -> bool:
+    """Return whether tf_keras has names for the state of an optimizer, or there is none."""
+    return optimizer is None or _slot_names(optimizer) is not None
+
+
 def state_to_write(optimizer: Optimizer, weights: Sequence[Variable]) -> dict[str, object]:
     """Return the Variables of an optimizer by tf_keras's names; nothing for other optimizers.
 

@@ -39,12 +39,19 @@ from podium.saving.formats._layer_groups import (
 )
 from podium.saving.formats._safetensors import SUFFIX, list_tensors, read_tensors, write_tensors
 from podium.saving.formats._tensorflow_checkpoint import plan_checkpoint_load, write_checkpoint
-from podium.saving.io._atomic_write import atomic_write, open_regular_file, resolve_target
+from podium.saving.io._atomic_write import (
+    atomic_write,
+    open_regular_file,
+    remove_sidecar,
+    resolve_target,
+)
 from podium.saving.io._errors import InvalidFileError, name_path
 from podium.saving.io._load_plan import LoadPlan, LoadReport
+from podium.saving.io._sidecar import check_sidecar
 from podium.saving.tensorflow_files._checkpoint_state import has_checkpoint, write_state
 from podium.saving.tensorflow_files._detect import is_hdf5_filepath
 from podium.saving.tensorflow_files._tensor_bundle import num_bundle_bytes
+from podium.telemetry.internal import measure_save
 
 _FORMATS = ("h5", "hdf5", "keras", "safetensors", "tf", "tensorflow")
 _TENSORFLOW = ("tf", "tensorflow")
@@ -106,18 +113,19 @@ def write_weights(
         _write_tensorflow(model, target, overwrite)
         return
     path = resolve_target("save_weights", target, overwrite)
-    if save_format == "safetensors" or (save_format is None and is_safetensors):
-        values = weights_by_name(model)
+    with measure_save(path):
+        if save_format == "safetensors" or (save_format is None and is_safetensors):
+            values = weights_by_name(model)
+            with atomic_write("save_weights", path) as file:
+                write_tensors(file, values)
+            return
+        if target.endswith(".weights.h5"):
+            image = state_to_hdf5(model, with_optimizer=False)
+        else:
+            image = Hdf5Image()
+            write_groups(image, image.file, layers)
         with atomic_write("save_weights", path) as file:
-            write_tensors(file, values)
-        return
-    if target.endswith(".weights.h5"):
-        image = state_to_hdf5(model, with_optimizer=False)
-    else:
-        image = Hdf5Image()
-        write_groups(image, image.file, layers)
-    with atomic_write("save_weights", path) as file:
-        image.write(file)
+            image.write(file)
 
 
 def _write_tensorflow(model: SavableModel, target: str, overwrite: bool) -> None:
@@ -132,8 +140,10 @@ def _write_tensorflow(model: SavableModel, target: str, overwrite: bool) -> None
             f"save_weights was given {target!r}, the name of an existing checkpoint, and "
             "overwrite=False. Choose another name."
         )
-    write_checkpoint("save_weights", path, model, model.weights)
-    write_state("save_weights", path)
+    remove_sidecar(path)
+    with measure_save(path):
+        write_checkpoint("save_weights", path, model, model.weights)
+        write_state("save_weights", path)
 
 
 def read_weights(
@@ -181,6 +191,7 @@ def read_weights(
         return read_weights_directory(model, path)
     try:
         if checkpoint is not None:
+            check_sidecar(path)
             with file_budget(num_bundle_bytes(checkpoint)):
                 plan = plan_checkpoint_load(checkpoint, model, by_name, skip_mismatch)
         else:
@@ -188,6 +199,7 @@ def read_weights(
                 open_regular_file("load_weights", path) as raw,
                 file_budget(os.fstat(raw.fileno()).st_size),
             ):
+                check_sidecar(path, raw)
                 plan = _plan_load(path, raw, model, layers, by_name, skip_mismatch)
     except (InvalidFileError, FileBudgetError) as error:
         raise ValueError(name_path(path, error)) from None

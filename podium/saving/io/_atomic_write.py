@@ -20,6 +20,8 @@ try:
 except ImportError:  # on Windows
     fcntl = None  # type: ignore[assignment]
 
+DIGESTS_SUFFIX = ".sha256.json"  # of the file with digests of another one, see `_sidecar.py`
+
 
 def resolve_target(caller: str, filepath: str, overwrite: bool) -> str:
     """Return the path to write to, with links resolved; raise if it cannot be a regular file.
@@ -73,6 +75,7 @@ def atomic_write(caller: str, path: str) -> Iterator[BinaryIO]:
                 shutil.copymode(path, temporary)
             if os.name != "posix":
                 file.close()  # elsewhere an open file cannot be renamed
+            remove_sidecar(path)  # it describes the old file
             os.replace(temporary, path)
         sync_directory(directory)
     except OSError as error:
@@ -90,6 +93,11 @@ def atomic_write(caller: str, path: str) -> Iterator[BinaryIO]:
     except BaseException:
         _remove(temporary)
         raise
+
+
+def remove_sidecar(path: str) -> None:
+    """Delete the digests of a file that is about to be replaced."""
+    _remove(path + DIGESTS_SUFFIX)
 
 
 def _remove(path: str | None) -> None:
@@ -142,15 +150,9 @@ def open_regular_file(caller: str, path: str) -> BinaryIO:
         raise FileNotFoundError(f"{caller} was given {path!r}; there is no such file.") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        hint = ""
-        if os.path.exists(os.path.join(path, "saved_model.pb")):
-            hint = (
-                " It is a TensorFlow SavedModel: build the model, and use `load_weights`, or save "
-                "it as `.keras` with Keras."
-            )
         raise ValueError(
             f"{caller} was given {path!r}, which is a directory, a device or a pipe; a file was "
-            f"expected.{hint}"
+            "expected."
         )
     return os.fdopen(descriptor, "rb")
 

@@ -18,18 +18,31 @@ class InvalidFileError(Exception):
 
 def name_path(path: str, text: object) -> str:
     """Return the message of a refusal, "'path' ...", of limited length."""
-    shown = repr(path) if len(path) <= _MAX_PATH else f"{path[:_MAX_PATH]!r}..."
-    message = f"{shown} {text}"
+    return shorten(f"{_show(path)} {text}")
+
+
+def _show(path: str) -> str:
+    return repr(path) if len(path) <= _MAX_PATH else f"{path[:_MAX_PATH]!r}..."
+
+
+def shorten(message: str) -> str:
+    """Return a message of limited length."""
     return message if len(message) <= _MAX_MESSAGE else f"{message[: _MAX_MESSAGE - 4]} ..."
 
 
-@contextlib.contextmanager
-def add_path_to_errors(path: str) -> Iterator[None]:
+def add_path_to_errors(path: str) -> contextlib.AbstractContextManager[None]:
     """Name the file in errors of the classes and functions that its config refers to."""
+    return add_subject_to_errors(_show(path))
+
+
+@contextlib.contextmanager
+def add_subject_to_errors(subject: str) -> Iterator[None]:
+    """Name what a config is from in errors of the classes and functions that it refers to."""
     try:
         yield
     except RecursionError:
-        raise ValueError(name_path(path, "was rejected: its config is nested too deep.")) from None
+        message = f"{subject} was rejected: its config is nested too deep."
+        raise ValueError(shorten(message)) from None
     except (
         ValueError,
         TypeError,
@@ -38,4 +51,4 @@ def add_path_to_errors(path: str) -> Iterator[None]:
         AttributeError,
         NotImplementedError,
     ) as error:
-        raise ValueError(name_path(path, f"cannot be loaded: {error}")) from error
+        raise ValueError(shorten(f"{subject} cannot be loaded: {error}")) from error

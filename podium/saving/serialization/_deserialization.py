@@ -7,6 +7,7 @@ configs.
 
 from __future__ import annotations
 
+import os
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -28,13 +29,16 @@ from podium.core.internal import (
     load_class,
     resolve_class,
 )
+from podium.layers.internal import build_layer_once, share_layers
 from podium.saving.serialization._packages import PACKAGES, is_builtin_module, package_of_module
 from podium.saving.serialization._sanitize_config import sanitize_config
 
 _CLASS_PACKAGES = ("layers", "optimizers", "losses", "metrics", "initializers")
 _FUNCTION_PACKAGES = ("activations", "losses", "metrics")
-_MIN_OBJECTS = 4_000  # that a config may have, whatever the weights are
+_MIN_OBJECTS = 1_000  # that a config may have, whatever the weights are
 _OBJECTS_PER_WEIGHT = 20
+_BYTES_PER_OBJECT = 100  # of JSON, at least
+_BYTES_PER_ELEMENT = 4  # of a weight
 
 
 def deserialize_keras_object(
@@ -62,7 +66,7 @@ def deserialize_keras_object(
         Traceback (most recent call last):
         ValueError: The config names the class 'system' of module 'os', which is not registered. ...
     """
-    with custom_object_scope(custom_objects or {}):
+    with custom_object_scope(custom_objects or {}), share_layers():
         return build_from_config(sanitize_config(config))
 
 
@@ -79,7 +83,7 @@ def build_from_config(config: Any) -> Any:
         return _SPECIAL_VALUES[name](arguments)
     if name == "function":
         return _find_function(arguments, config)
-    return _build_instance(config)
+    return build_layer_once(config, _build_instance)
 
 
 def limit_objects(budget: FileBudget | None, num_elements: int, num_weights: int) -> None:
@@ -91,22 +95,47 @@ def limit_objects(budget: FileBudget | None, num_elements: int, num_weights: int
         budget.allow("objects", _MIN_OBJECTS + _OBJECTS_PER_WEIGHT * num_weights)
 
 
+def limit_new_model(budget: FileBudget | None, num_bytes: int) -> None:
+    """Limit what a config without weights may build: objects by its size, and weights by the
+    memory of the machine.
+    """
+    if budget is not None:
+        budget.allow("objects", _MIN_OBJECTS + num_bytes // _BYTES_PER_OBJECT)
+        budget.allow("new weights", _memory_bytes() // _BYTES_PER_ELEMENT)
+
+
+def _memory_bytes() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not POSIX
+        return 1 << 40
+
+
 def charge_objects(config: Any) -> None:
-    """Charge the budget of a file for the objects that a config describes."""
-    pending = [config]
+    """Charge the budget of a file for the objects that a config describes.
+
+    A layer of a nested model is charged for each time that the model is called, because models
+    around it call it again: nested models would otherwise take exponential time.
+    """
+    pending: list[tuple[Any, bool, int]] = [(config, False, 0)]
     while pending:
-        item = pending.pop()
-        if isinstance(item, Mapping):
-            if "class_name" in item:
-                charge_file_budget(
-                    "objects",
-                    1,
-                    "The config describes more layers and other objects than the weights of the "
-                    "file allow (limit exceeded).",
-                )
-            pending.extend(item.values())
-        elif isinstance(item, (list, tuple)):
-            pending.extend(item)
+        item, is_layer, num_runs = pending.pop()  # runs of the model that the item belongs to
+        if isinstance(item, (list, tuple)):
+            pending.extend((inner, is_layer, num_runs) for inner in item)
+        if not isinstance(item, Mapping):
+            continue
+        nodes = item.get("inbound_nodes")
+        num_calls = max(1, len(nodes)) if isinstance(nodes, list) else 1
+        if "class_name" in item:
+            charge_file_budget(
+                "objects",
+                num_calls * max(1, num_runs) if is_layer else 1,
+                "The config describes more layers and other objects than the weights of the "
+                "file allow (limit exceeded).",
+            )
+            if isinstance(item.get("config"), Mapping) and "layers" in item["config"]:
+                num_runs = 1 + num_calls * num_runs
+        pending.extend((value, key == "layers", num_runs) for key, value in item.items())
 
 
 def find_class(config: Mapping[str, Any]) -> Any:

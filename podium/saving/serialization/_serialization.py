@@ -15,6 +15,7 @@ import numpy as np
 from podium._typing import Array, Config
 from podium.core import DTypePolicy, Tensor, Variable, get_registered_name, standardize_dtype
 from podium.layers import Layer
+from podium.layers.internal import add_number, number_shared_layers
 from podium.saving.serialization._packages import BASE_CLASSES, PACKAGES
 
 _MAX_CONSTANT_SIZE = 100_000  # elements of a constant inside a config
@@ -42,12 +43,16 @@ def serialize_keras_object(obj: object) -> Any:
         >>> podium.saving.serialize_keras_object(["mse", loss])[1]["config"]
         'mean_squared_error'
     """
+    return number_shared_layers(lambda: _serialize(obj))
+
+
+def _serialize(obj: object) -> Any:
     if isinstance(obj, _PLAIN_TYPES):
         return obj
     if isinstance(obj, (list, tuple)):
-        return [serialize_keras_object(item) for item in obj]
+        return [_serialize(item) for item in obj]
     if isinstance(obj, Mapping):
-        return {_check_key(key): serialize_keras_object(value) for key, value in obj.items()}
+        return {_check_key(key): _serialize(value) for key, value in obj.items()}
     if callable(obj) and not hasattr(obj, "get_config") and not isinstance(obj, type):
         return _function_config(obj)
     if isinstance(obj, slice):
@@ -79,7 +84,7 @@ def _check_key(key: object) -> str:
 def _special_config(name: str, **values: object) -> Config:
     return {
         "class_name": name,
-        "config": {key: serialize_keras_object(value) for key, value in values.items()},
+        "config": {key: _serialize(value) for key, value in values.items()},
     }
 
 
@@ -122,7 +127,13 @@ def _function_config(function: Any) -> Config:
 def _object_config(obj: Any) -> Config:
     module, name, registered_name = _names_of_class(obj)
     try:
-        config = {key: serialize_keras_object(value) for key, value in obj.get_config().items()}
+        config = {key: _serialize(value) for key, value in obj.get_config().items()}
+        for key, value in config.items():
+            if value == "<lambda>":  # what `activations.serialize` and its relatives return for one
+                raise TypeError(
+                    f"`{key}` is a lambda, which has no name to find it again by. Write it with "
+                    "`def` and decorate it with `@podium.saving.register_keras_serializable()`."
+                )
     except (TypeError, NotImplementedError) as error:
         label = f"{name} {obj.name!r}" if isinstance(getattr(obj, "name", None), str) else name
         if f"`{name}" in str(error) or "This object cannot be serialized" in str(error):
@@ -143,8 +154,8 @@ def _object_config(obj: Any) -> Config:
     compile_config = obj.get_compile_config() if hasattr(obj, "get_compile_config") else None
     for key, extra in (("build_config", build_config), ("compile_config", compile_config)):
         if extra:
-            result[key] = {name: serialize_keras_object(value) for name, value in extra.items()}
-    return result
+            result[key] = {name: _serialize(value) for name, value in extra.items()}
+    return add_number(obj, result)
 
 
 def _names_of_class(obj: Any) -> tuple[str, str, str | None]:

@@ -19,9 +19,9 @@ class InvalidJsonError(ValueError):
     """A text is not JSON, or exceeds a limit."""
 
 
-def dump_json(value: object) -> str:
+def dump_json(value: object, indent: int | None = None, sort_keys: bool = False) -> str:
     """Return plain data as JSON; raise for a value that JSON does not have, such as infinity."""
-    return json.dumps(value, allow_nan=False)
+    return json.dumps(value, allow_nan=False, indent=indent, sort_keys=sort_keys)
 
 
 def parse_json(text: bytes | str) -> Any:
@@ -36,7 +36,7 @@ def parse_json(text: bytes | str) -> Any:
         charge_file_budget("values", num_values, f"has {num_values} values, too many for its size")
     except FileBudgetError as error:
         raise InvalidJsonError(str(error)) from None
-    _check_depth(raw)
+    _check_depth(raw, num_values)
     try:
         return json.loads(
             raw.decode("utf-8"),
@@ -49,9 +49,12 @@ def parse_json(text: bytes | str) -> Any:
         raise InvalidJsonError(f"is invalid JSON ({error})") from None
 
 
-def _check_depth(raw: bytes) -> None:
+def _check_depth(raw: bytes, num_values: int) -> None:
     """Count brackets outside of strings, so that the recursion of the parser is limited."""
-    unquoted = raw.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]
+    unescaped = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if unescaped.count(b'"') > 4 * (num_values + 1):  # a key and a value have two each
+        raise InvalidJsonError("is invalid JSON (it has quotes without values)")
+    unquoted = unescaped.split(b'"')[::2]
     depth = 0
     for byte in b"".join(unquoted).translate(None, _OTHER_BYTES):
         depth += 1 if byte in b"[{" else -1

@@ -36,8 +36,13 @@ def shard_path(prefix: str, shard: int, num_shards: int) -> str:
 
 def num_bundle_bytes(prefix: str) -> int:
     """Return the size of the files of a checkpoint."""
-    paths = [prefix + INDEX_SUFFIX, *glob.glob(f"{glob.escape(prefix)}.data-*")]
-    return sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
+    return sum(map(os.path.getsize, bundle_paths(prefix)))
+
+
+def bundle_paths(prefix: str) -> list[str]:
+    """Return the paths of the files of a checkpoint."""
+    paths = [prefix + INDEX_SUFFIX, *sorted(glob.glob(f"{glob.escape(prefix)}.data-*"))]
+    return [path for path in paths if os.path.isfile(path)]
 
 
 def read_num_shards(prefix: str) -> int:

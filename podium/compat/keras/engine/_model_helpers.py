@@ -13,7 +13,8 @@ import jax
 import numpy as np
 
 from podium._typing import Tree
-from podium.core import Tensor, Variable, map_structure
+from podium.core import Tensor, TensorSpec, Variable, map_structure
+from podium.core.internal import PublicRepr
 from podium.data import unpack_x_y_sample_weight
 from podium.models import Model
 from podium.models.internal import check_outside_trace, logs_to_list
@@ -39,7 +40,7 @@ def unpack(data: Tree) -> tuple[Tree, Tree]:
     return x, y
 
 
-class RespectCompiledTrainableState:
+class RespectCompiledTrainableState(PublicRepr):
     """Inside the block, the layers of a model are trainable as they were when it was compiled.
 
     `fit` does this itself; a training loop that replaces it does it with this class.
@@ -75,6 +76,27 @@ class RespectCompiledTrainableState:
         traceback: TracebackType | None,
     ) -> bool | None:
         return self._enforced.__exit__(kind, error, traceback)
+
+
+def get_tensor_spec(
+    t: Tensor | Variable, dynamic_batch: bool = False, name: str | None = None
+) -> TensorSpec:
+    """Return a TensorSpec with the shape and dtype of a value.
+
+    Args:
+        t: A Tensor, Variable or array.
+        dynamic_batch: Whether the first dimension of the spec is None.
+        name: The name of the spec.
+
+    Example:
+        >>> from podium.compat.keras.engine import tf_utils
+        >>> tf_utils.get_tensor_spec(podium.ops.ones((2, 3)), dynamic_batch=True).shape
+        (None, 3)
+    """
+    shape: tuple[int | None, ...] = tuple(t.shape)
+    if dynamic_batch and shape:
+        shape = (None, *shape[1:])
+    return TensorSpec(shape, t.dtype, name)
 
 
 def disallow_inside_tf_function(method_name: str) -> None:

@@ -6,3 +6,4 @@ from podium.core import dtype_policy as dtype_policy
 from podium.core import dtype_policy as global_policy
 from podium.core import set_dtype_policy as set_dtype_policy
 from podium.core import set_dtype_policy as set_global_policy
+from podium.optimizers import LossScaleOptimizer as LossScaleOptimizer

@@ -32,6 +32,12 @@ from podium.compat.tensorflow.nn._conv_pool import depthwise_conv2d as depthwise
 from podium.compat.tensorflow.nn._conv_pool import max_pool as max_pool
 from podium.compat.tensorflow.nn._conv_pool import max_pool1d as max_pool1d
 from podium.compat.tensorflow.nn._conv_pool import max_pool2d as max_pool2d
+from podium.compat.tensorflow.nn._distributed_losses import (
+    compute_average_loss as compute_average_loss,
+)
+from podium.compat.tensorflow.nn._distributed_losses import (
+    scale_regularization_loss as scale_regularization_loss,
+)
 from podium.compat.tensorflow.nn._layer_functions import batch_normalization as batch_normalization
 from podium.compat.tensorflow.nn._layer_functions import bias_add as bias_add
 from podium.compat.tensorflow.nn._layer_functions import depth_to_space as depth_to_space

@@ -15,6 +15,7 @@ from podium.compat.tensorflow._decorators import lift_with_promotion
 from podium.compat.tensorflow._dtypes import canonical_dtype
 from podium.compat.tensorflow._shapes import static_shape
 from podium.core import SeedGenerator, Tensor, Variable, draw_seed, set_random_seed
+from podium.core.internal import PublicRepr
 
 _generators: dict[tuple[str, int], SeedGenerator] = {}
 
@@ -288,7 +289,7 @@ def stateless_uniform(
     return sample(minval, 1.0 if maxval is None else maxval)
 
 
-class Generator:
+class Generator(PublicRepr):
     """A random number generator with its own state.
 
     Args:

@@ -1,0 +1,10 @@
+"""TensorFlow's descriptions of a cluster, for scripts that have them."""
+
+from podium.distribute.cluster_resolver._cluster_resolvers import ClusterResolver as ClusterResolver
+from podium.distribute.cluster_resolver._cluster_resolvers import ClusterSpec as ClusterSpec
+from podium.distribute.cluster_resolver._cluster_resolvers import (
+    SimpleClusterResolver as SimpleClusterResolver,
+)
+from podium.distribute.cluster_resolver._cluster_resolvers import (
+    TFConfigClusterResolver as TFConfigClusterResolver,
+)

@@ -1,0 +1,138 @@
+"""The messages and errors between the coordinator, the workers and the parameter servers."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from podium._typing import Shape, Tree
+
+Values: TypeAlias = "dict[str, NDArray[Any]]"  # of shards, by their keys
+
+
+class Shard(NamedTuple):
+    """A part of a Variable on a server: some of its rows, or all of it.
+
+    Attributes:
+        key: Its name on the server.
+        server: The index of the server.
+        start: The first row.
+        stop: The row after the last; None if the Variable is not split.
+    """
+
+    key: str
+    server: int
+    start: int = 0
+    stop: int | None = None
+
+
+class VariableLayout(NamedTuple):
+    """What a worker knows of a Variable.
+
+    Attributes:
+        shape: Its shape.
+        dtype: Its dtype.
+        shards: Where it is stored, in the order of the rows.
+        is_seed: Whether it is the state of a seed generator, of which each worker has its own.
+    """
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    shards: tuple[Shard, ...]
+    is_seed: bool
+
+
+class WorkerProgram(NamedTuple):
+    """A compiled step, as it is sent to workers.
+
+    Attributes:
+        exported: The serialized program.
+        written: The Variables that it writes.
+        read: The Variables that it only reads.
+        elements: The elements that it reads from each iterator, as `element_spec` returns them.
+    """
+
+    exported: bytes
+    written: tuple[VariableLayout, ...]
+    read: tuple[VariableLayout, ...]
+    elements: tuple[tuple[Tree, ...], ...]
+
+
+class Task(NamedTuple):
+    """A scheduled call, as it is sent to a worker.
+
+    Attributes:
+        step: The number of the call; it identifies it on the servers.
+        attempt: How often it has been tried before.
+        function: Identifies the function and its static arguments.
+        iterators: The iterators among the arguments.
+        arrays: The arrays among the arguments.
+        min_version: How many calls must have been applied before it reads the Variables.
+    """
+
+    step: int
+    attempt: int
+    function: str
+    iterators: tuple[str, ...]
+    arrays: tuple[NDArray[Any], ...]
+    min_version: int
+
+
+class Completed(NamedTuple):
+    """A call that has run, and whose changes of Variables are staged on the servers.
+
+    Attributes:
+        outputs: The arrays of the result.
+        num_elements: How many elements it has read from each iterator.
+        bytes_pulled: The bytes that were received from servers.
+        bytes_pushed: The bytes that were sent to servers.
+    """
+
+    outputs: list[NDArray[Any]]
+    num_elements: tuple[int, ...]
+    bytes_pulled: int
+    bytes_pushed: int
+
+
+class MissingProgram(NamedTuple):
+    """The worker has no program for elements like those that it has read; nothing has run.
+
+    Attributes:
+        elements: The elements that were read from each iterator, as `element_spec` returns them.
+    """
+
+    elements: tuple[tuple[Tree, ...], ...]
+
+
+def element_spec(element: Tree) -> Tree:
+    """Return the structure of an element with a ShapeDtypeStruct for each array."""
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), element)
+
+
+def spec_key(elements: tuple[tuple[Tree, ...], ...]) -> object:
+    """Return a key for what `element_spec` has returned for some elements."""
+    leaves, structure = jax.tree.flatten(elements)
+    return structure, tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
+
+
+class WorkerLostError(RuntimeError):
+    """A worker has ended in the middle of a call. The coordinator runs the call elsewhere."""
+
+
+class ServerLostError(RuntimeError):
+    """A parameter server has ended, and the values that it stored are lost.
+
+    Example:
+        >>> issubclass(podium.distribute.coordinator.ServerLostError, RuntimeError)
+        True
+    """
+
+
+SERVER_LOST = (
+    "Parameter server {server} of {count} has ended{reason}: the values that it stored are lost, "
+    "and training has stopped. Start the program again; `BackupAndRestore` resumes from the last "
+    "checkpoint."
+)

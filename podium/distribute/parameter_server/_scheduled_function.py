@@ -1,0 +1,119 @@
+"""ScheduledFunction: a function as the coordinator sends it to workers.
+
+It traces the function for elements of some shapes, and exports the pure program. Which worker runs
+it is decided by `_coordinator.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from podium._typing import Tree
+from podium.core import Function, Stream, Variable, map_structure
+from podium.core.internal import Program, TraceSetting
+from podium.distribute.parameter_server._messages import WorkerProgram, spec_key
+
+if TYPE_CHECKING:
+    from podium.distribute.parameter_server._strategy import ParameterServerStrategy
+
+
+class ScheduledFunction:
+    """A function with fixed static arguments.
+
+    Args:
+        name: Identifies it for the workers.
+        function: The function.
+        make_arguments: Returns its arguments, given a Stream for each iterator among them.
+        strategy: The strategy, in whose scope the function is traced.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Function[..., Any],
+        make_arguments: Callable[[Sequence[Stream]], tuple[tuple[Any, ...], dict[str, Any]]],
+        strategy: ParameterServerStrategy,
+    ):
+        self.name = name
+        self.programs: list[WorkerProgram] = []
+        self.function = function
+        self._make_arguments = make_arguments
+        self._strategy = strategy
+        self._remote = strategy._remote
+        # The numbers that it has read while it was first traced: they stay as they were then.
+        self._settings: list[tuple[TraceSetting, int]] = []
+        self._program: Program | None = None  # the latest
+
+    def trace(self, elements: tuple[tuple[Tree, ...], ...]) -> None:
+        """Make the program for elements of some shapes.
+
+        Args:
+            elements: Of each iterator the next elements, as `element_spec` returns them; if the
+                function reads more, they are expected to be like the last one.
+        """
+        if any(
+            spec_key(program.elements) == spec_key(tuple(elements)) for program in self.programs
+        ):
+            return  # another worker has asked for it
+        streams = [_SpecStream(group) for group in elements]
+        args, kwargs = self._make_arguments(streams)
+        with self._strategy.scope(), _set_temporarily(self._settings):
+            program, arrays = self.function.trace(*args, **kwargs)
+        self._settings = self._settings or [(s, s.current) for s in self.function.trace_settings]
+        self._remote.upload(program.variables)
+        written, read = (
+            tuple(map(self._remote.layout, variables))
+            for variables in (program.written, program.variables[len(program.written) :])
+        )
+        values = [
+            [jax.ShapeDtypeStruct(layout.shape, layout.dtype) for layout in group]
+            for group in (written, read)
+        ]
+        exported = jax.export.export(jax.jit(program.pure_step))(*values, arrays)
+        specs = tuple(tuple(stream.specs) for stream in streams)
+        self._program = program
+        self.programs.append(WorkerProgram(bytes(exported.serialize()), written, read, specs))
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The Variables that it uses."""
+        return [] if self._program is None else self._program.variables
+
+    def upload(self) -> None:
+        """Move the Variables to the servers that a step of this process has taken back."""
+        self._remote.upload(self.variables)
+
+    def result(self, outputs: Sequence[Any]) -> Tree:
+        """Return the result of a call, from the arrays that a worker has returned."""
+        assert self._program is not None, "the function has not been traced"
+        return self._program.wrap_outputs([jax.numpy.asarray(output) for output in outputs])
+
+
+class _SpecStream(Stream):
+    """Replaces an iterator of the workers while a function is traced: yields zeros."""
+
+    def __init__(self, elements: Sequence[Tree]):
+        super().__init__()
+        self._elements = elements
+        self.specs: list[Tree] = []  # of the elements that were read
+
+    def read_next(self) -> Tree:
+        spec = self._elements[min(len(self.specs), len(self._elements) - 1)]
+        self.specs.append(spec)
+        return map_structure(lambda leaf: jax.numpy.zeros(leaf.shape, leaf.dtype), spec)
+
+
+@contextlib.contextmanager
+def _set_temporarily(settings: Sequence[tuple[TraceSetting, int]]) -> Iterator[None]:
+    previous = [setting.current for setting, _ in settings]
+    for setting, value in settings:
+        setting.current = value
+    try:
+        yield
+    finally:
+        for (setting, _), value in zip(settings, previous, strict=True):
+            setting.current = value

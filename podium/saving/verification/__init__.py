@@ -1,0 +1,1 @@
+"""Files compared with their digests, without a model. Internal: see `podium.saving`."""
