@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
+import weakref
 
 import jax
 
@@ -20,6 +21,8 @@ _JOIN_SECONDS = 0.2
 class Watcher:
     """Waits for one array at a time, on a thread that is started for the first one.
 
+    The thread ends with `stop`, or when nothing refers to the watcher any more.
+
     Attributes:
         is_idle: Whether another array can be watched.
         seen: The latest number, and when the array of that execution had been computed.
@@ -27,17 +30,20 @@ class Watcher:
 
     def __init__(self) -> None:
         self.is_idle = True
-        self._requests: queue.SimpleQueue[tuple[int, jax.Array] | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self.seen = (-1, 0)
+        weakref.finalize(self, self._requests.put, None).atexit = False
 
     def watch(self, number: int, array: jax.Array) -> None:
         """Watch the array of the execution with this number."""
         self.is_idle = False
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="podium-telemetry", daemon=True)
+            self._thread = threading.Thread(
+                target=_run, args=(self._requests,), name="podium-telemetry", daemon=True
+            )
             self._thread.start()
-        self._requests.put((number, array))
+        self._requests.put((weakref.ref(self), number, array))
 
     def stop(self) -> None:
         """End the thread. One that waits for a device that hangs is left behind."""
@@ -46,11 +52,19 @@ class Watcher:
             self._requests.put(None)
             thread.join(_JOIN_SECONDS)
 
-    def _run(self) -> None:
-        while (request := self._requests.get()) is not None:
-            number, array = request
-            with contextlib.suppress(Exception):  # raised in the loop, where it reads the array
-                array.block_until_ready()
-                self.seen = number, clock.ns()
-            del request, array
-            self.is_idle = True
+
+_Request = tuple["weakref.ref[Watcher]", int, jax.Array]
+
+
+def _run(requests: queue.SimpleQueue[_Request | None]) -> None:
+    while (request := requests.get()) is not None:
+        reference, number, array = request
+        seen = None
+        with contextlib.suppress(Exception):  # raised in the loop, where it reads the array
+            array.block_until_ready()
+            seen = number, clock.ns()
+        watcher = reference()
+        if watcher is not None:
+            watcher.seen = seen or watcher.seen
+            watcher.is_idle = True
+        del request, array, watcher

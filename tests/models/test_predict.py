@@ -102,7 +102,11 @@ def chunks(monkeypatch):
 
 def reading_threads():
     gc.collect()
-    return [thread for thread in threading.enumerate() if thread.name.startswith("podium")]
+    return [
+        thread
+        for thread in threading.enumerate()
+        if thread.name.startswith(("podium-read-ahead", "podium-batches"))
+    ]
 
 
 def assert_same(found, expected):

@@ -1,5 +1,6 @@
 """The thread that sees the ends of executions while the loop does other things."""
 
+import gc
 import threading
 
 from podium.telemetry._watcher import Watcher
@@ -53,3 +54,15 @@ def test_the_thread_ends_and_may_be_started_again(clock):
         thread = watcher._thread
         watcher.stop()
         assert not thread.is_alive()
+
+
+def test_the_thread_ends_with_its_watcher(clock):
+    watcher, result = Watcher(), Result()
+    watcher.watch(1, result)
+    thread = watcher._thread
+    result.done.set()
+    wait_until_idle(watcher)
+    del watcher
+    gc.collect()
+    thread.join(60)
+    assert not thread.is_alive()
