@@ -1,24 +1,18 @@
 """RayCluster: the processes of parameter-server training, placed and supervised by Ray.
 
-The only file that uses Ray. It starts a local Ray cluster on the loopback interface unless one is
-running or its address was given. The processes end with the cluster, with this process at the
-latest.
+A local Ray cluster is started unless one is running or its address was given. The processes end
+with the cluster, with this process at the latest.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import secrets
-import subprocess
-import sys
-import tempfile
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 
+from podium.distribute._ray import connect_to_ray, import_ray
 from podium.distribute.parameter_server._messages import (
     SERVER_LOST,
     ServerLostError,
@@ -27,40 +21,6 @@ from podium.distribute.parameter_server._messages import (
 )
 from podium.distribute.parameter_server._server import ParameterServer
 from podium.distribute.parameter_server._worker import Worker
-
-_OBJECT_STORE_BYTES = 200 << 20  # of a local cluster
-# Runs in a process of its own: removes the folder of a local cluster when this process has ended,
-# in whatever way. Processes of Ray may write to it for a moment longer.
-_REMOVE_FOLDER = """
-import os, shutil, sys, time
-sys.stdin.read()
-for _ in range(100):
-    shutil.rmtree(sys.argv[1], ignore_errors=True)
-    if not os.path.exists(sys.argv[1]):
-        break
-    time.sleep(0.1)
-"""
-
-
-def import_ray() -> Any:
-    """Import Ray, with token authentication in clusters that this process starts.
-
-    Ray reads these settings when it is imported, and would write a token to the home directory.
-    """
-    if "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
-        os.environ["RAY_AUTH_MODE"] = "token"
-        if "RAY_AUTH_TOKEN" not in os.environ and "RAY_AUTH_TOKEN_PATH" not in os.environ:
-            os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
-        # Where Ray supports single machines only, it binds to the loopback interface.
-        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
-        import ray
-    except ImportError as error:
-        raise ImportError(
-            "Parameter servers run on Ray, which is not installed: `pip install podium[ray]`."
-        ) from error
-    return ray
 
 
 class RayCluster:
@@ -83,9 +43,9 @@ class RayCluster:
     ):
         self.num_workers, self.num_servers = num_workers, num_servers
         self._exits = contextlib.ExitStack()
-        ray = import_ray()
+        ray = import_ray(address=address)
         if not ray.is_initialized():
-            self._connect(address)
+            self._exits.enter_context(connect_to_ray(num_workers, address))
         self._worker_options = {"num_cpus": 1, **(worker_options or {})}
         server_class = ray.remote(num_cpus=0, max_restarts=0)(ParameterServer)
         self._servers = [server_class.remote() for _ in range(num_servers)]
@@ -93,32 +53,6 @@ class RayCluster:
         self._calls = RemoteServers(self._servers)
         self._workers: list[Any] = [self._make_worker(index) for index in range(num_workers)]
         self._exits.callback(self.end_workers)
-
-    def _connect(self, address: str | None) -> None:
-        ray = import_ray()
-        if address is not None:
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-        else:
-            folder = tempfile.mkdtemp(prefix="podium-ray-")
-            remover = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _REMOVE_FOLDER, folder],
-                stdin=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C in a terminal does not reach it
-            )
-            self._exits.callback(remover.communicate)
-            with warnings.catch_warnings():  # the processes are replaced by Ray's at once
-                warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
-                ray.init(
-                    address="local",
-                    num_cpus=self.num_workers,
-                    include_dashboard=False,
-                    object_store_memory=_OBJECT_STORE_BYTES,
-                    log_to_driver=False,
-                    logging_level="ERROR",
-                    _node_ip_address="127.0.0.1",
-                    _temp_dir=folder,
-                )
-        self._exits.callback(ray.shutdown)
 
     def _make_worker(self, index: int) -> Any:
         worker_class = import_ray().remote(max_restarts=0, **self._worker_options)(Worker)
