@@ -121,10 +121,10 @@ def launch(
                 processes.append(_start(command, worker, addresses, devices, heartbeat, read_end))
         finally:
             os.close(read_end)
-        return _run(processes, received, heartbeat, grace)
+        return _wait_for_workers(processes, received, heartbeat, grace)
 
 
-def _run(
+def _wait_for_workers(
     processes: list[subprocess.Popen[bytes]],
     received: list[int],
     heartbeat: float | None,
