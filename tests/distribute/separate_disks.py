@@ -1,11 +1,12 @@
 """One worker of a run whose workers have directories of their own, or share one:
-separate_disks.py FOLDER STEPS [DELAY] [shared]
+separate_disks.py FOLDER STEPS [DELAY] [shared] [killed]
 
 Worker 1 is slower than the chief by DELAY seconds in each step. The run fails after STEPS steps,
-without saving; 0 for none.
+without saving; 0 for none. With `killed`, worker 1 is killed there instead.
 """
 
 import os
+import signal
 import sys
 import time
 
@@ -31,7 +32,10 @@ class Slow(podium.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         time.sleep(delay * worker)
         if int(model.optimizer.iterations.numpy()) == last_step:
-            raise OSError("the machine is gone")
+            if "killed" in sys.argv and worker:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if "killed" not in sys.argv:
+                raise OSError("the machine is gone")
 
 
 backup = podium.callbacks.BackupAndRestore(

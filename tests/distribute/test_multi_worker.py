@@ -4,6 +4,7 @@ that is lost.
 
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -224,6 +225,14 @@ def test_workers_of_unequal_speed_resume_from_the_chiefs_checkpoint_on_separate_
     assert killed.returncode != 0 and "the machine is gone" in killed.stdout + killed.stderr
     assert sorted(os.listdir(tmp_path / "b" / "disk 0"))[-1].startswith("checkpoint-")
     assert os.listdir(tmp_path / "b" / "disk 1") == []
+    # A worker that is killed before its first save leaves its copies, and may leave half of one.
+    killed = launch(2, tmp_path / "b", 7, 0.1, "killed", script="separate_disks.py")
+    assert killed.returncode != 0
+    assert "[1] BackupAndRestore: resuming from checkpoint 3" in killed.stdout
+    left = ["checkpoint-00000002", "checkpoint-00000003"]
+    assert sorted(os.listdir(tmp_path / "b" / "disk 1")) == left
+    (tmp_path / "b" / "disk 1" / ".checkpoint-00000001.copy1.tmp").mkdir()
+    shutil.rmtree(tmp_path / "b" / "disk 0" / "checkpoint-00000002")
     resumed = launch(2, tmp_path / "b", 0, script="separate_disks.py")
     assert resumed.returncode == 0, resumed.stderr[-3000:]
     assert "[1] BackupAndRestore: resuming from checkpoint 3" in resumed.stdout

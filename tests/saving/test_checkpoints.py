@@ -372,3 +372,15 @@ def test_restored_large_arrays_are_equal_and_read_only(tmp_path):
     assert manager.latest_step() == 0
     damage(tmp_path / "checkpoint-00000000", at=6_000_000)
     assert manager.latest_step() is None
+
+
+def test_copies_belong_to_the_process_that_is_the_first_one(tmp_path):
+    manager = CheckpointManager(tmp_path)
+    manager.save(3, {"a": np.zeros(2)})
+    own = sorted(os.listdir(tmp_path / "checkpoint-00000003"))
+    (tmp_path / "checkpoint-00000003" / "copied").touch()  # as worker 1 of an earlier job has it
+    (checkpoint,) = manager.restore_all()
+    manager.release()
+    assert checkpoint.step == 3 and checkpoint.skipped == {}
+    # Another process that shares the disk does not take it for a copy, and deletes nothing.
+    assert sorted(os.listdir(tmp_path / "checkpoint-00000003")) == own

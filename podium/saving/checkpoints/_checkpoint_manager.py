@@ -30,7 +30,11 @@ from podium.saving.checkpoints._checkpoint_directory import (
     verify,
     write,
 )
-from podium.saving.checkpoints._share_checkpoints import check_same_choice, share_checkpoints
+from podium.saving.checkpoints._share_checkpoints import (
+    check_same_choice,
+    delete_copies,
+    share_checkpoints,
+)
 from podium.saving.io._atomic_write import lock_directory
 from podium.state import (
     StateNode,
@@ -346,8 +350,7 @@ class CheckpointManager(PublicRepr):
         checkpoints.
         """
         copied, self._copied = self._copied, []
-        for name in copied:
-            shutil.rmtree(os.path.join(self.directory, name), ignore_errors=True)
+        delete_copies(self.directory, copied)
         lock, self._lock = self._lock, None
         if lock is not None:
             os.close(lock)

@@ -3,6 +3,9 @@ is what all of them resume from.
 
 The directory may be on a disk that all processes share, or each may have its own: then the files
 that are missing there are sent. Arrays that Orbax wrote in shards need a shared disk.
+
+A copy has a file that marks it, from its first moment on. What a killed process has left is known
+by that and deleted later; a checkpoint that a process has written itself never is.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -18,9 +22,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from podium.saving.checkpoints._checkpoint_directory import MANIFEST, ORBAX, temporary_name
+from podium.saving.checkpoints._checkpoint_directory import MANIFEST, ORBAX
 from podium.saving.io._atomic_write import sync_directory
 
+_COPY_MARK = "copied"  # an empty file in the directory of a copy
+_INCOMPLETE_COPY = re.compile(r"\.checkpoint-\d{1,18}\.copy\d+\.tmp")
 _CHUNK_BYTES = 64 * 2**20  # sent at once, so that a large file is never in memory as a whole
 
 
@@ -28,23 +34,44 @@ def share_checkpoints(directory: str, names: Sequence[str]) -> tuple[list[str], 
     """Copy the first process's checkpoints to the directories of those that lack them. All
     processes must call it.
 
+    Copies of earlier runs that the first process does not have any more are deleted. Where it has
+    copies itself, they become its own checkpoints.
+
     Args:
         directory: The directory in this process.
         names: The names of the checkpoints in it.
 
     Returns:
-        The names of the first process's checkpoints, and of those that were copied here.
+        The names of the first process's checkpoints, and of those that are copies here.
     """
+    if jax.process_index() == 0:
+        for name in names:
+            _remove_mark(os.path.join(directory, name))
+    else:
+        _remove_incomplete_copies(directory)
     if jax.process_count() == 1:
         return list(names), []
     listing = {name: _describe_files(os.path.join(directory, name)) for name in names}
     offered = json.loads(_broadcast(json.dumps(listing).encode()))
     missing = [listing.get(name) != description for name, description in offered.items()]
     for name, is_missing, is_needed in zip(offered, missing, _any_process(missing), strict=True):
-        if is_needed:
-            _copy_checkpoint(os.path.join(directory, name), offered[name]["files"], is_missing)
-    copied = [name for name, is_missing in zip(offered, missing, strict=True) if is_missing]
-    return list(offered), copied
+        files = offered[name]["files"]
+        if is_needed and files:
+            _copy_checkpoint(os.path.join(directory, name), files, is_missing)
+    delete_copies(directory, [name for name in names if name not in offered])
+    return list(offered), [name for name in offered if _is_copy(os.path.join(directory, name))]
+
+
+def delete_copies(directory: str, names: Sequence[str]) -> None:
+    """Delete the checkpoints that are copies; each is renamed before its files are removed."""
+    for name in names:
+        path = os.path.join(directory, name)
+        if _is_copy(path):
+            renamed = _incomplete_name(path)
+            shutil.rmtree(renamed, ignore_errors=True)
+            with contextlib.suppress(FileNotFoundError):  # deleted by another process of this disk
+                os.rename(path, renamed)
+            shutil.rmtree(renamed, ignore_errors=True)
 
 
 def check_same_choice(directory: str, chosen: int) -> None:
@@ -73,6 +100,7 @@ def check_same_choice(directory: str, chosen: int) -> None:
 def _describe_files(path: str) -> dict[str, Any]:
     """Return a digest of a checkpoint's manifest, and its files; Orbax's files are not copied."""
     files = [] if os.path.isdir(os.path.join(path, ORBAX)) else sorted(os.listdir(path))
+    files = [name for name in files if name != _COPY_MARK]
     try:
         with open(os.path.join(path, MANIFEST), "rb") as file:
             digest = hashlib.sha256(file.read()).hexdigest()
@@ -83,20 +111,47 @@ def _describe_files(path: str) -> dict[str, Any]:
 
 def _copy_checkpoint(path: str, files: Sequence[str], is_missing: bool) -> None:
     """Send a checkpoint from the first process to those that lack it."""
-    temporary = temporary_name(path)
+    temporary = _incomplete_name(path)
     if is_missing:
         shutil.rmtree(temporary, ignore_errors=True)
         os.makedirs(temporary)
+        with open(os.path.join(temporary, _COPY_MARK), "xb"):
+            pass
     for name in files:
         target = os.path.join(temporary, name)
         for chunk in _send_file(os.path.join(path, name)):
             if is_missing:
                 with open(target, "ab") as output:
                     output.write(chunk)
-    if is_missing and files:
+    if is_missing:
         shutil.rmtree(path, ignore_errors=True)  # of another run
         os.rename(temporary, path)
         sync_directory(os.path.dirname(path))
+
+
+def _incomplete_name(path: str) -> str:
+    """Return the name of a copy that this process writes or deletes."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.copy{jax.process_index()}.tmp")
+
+
+def _remove_incomplete_copies(directory: str) -> None:
+    """Delete what killed processes have left. No process copies before the first one has sent its
+    list, for which all wait.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(directory):
+            if _INCOMPLETE_COPY.fullmatch(name):
+                shutil.rmtree(os.path.join(directory, name), ignore_errors=True)
+
+
+def _is_copy(path: str) -> bool:
+    return os.path.lexists(os.path.join(path, _COPY_MARK))
+
+
+def _remove_mark(path: str) -> None:
+    if _is_copy(path):  # to delete what is absent would fail on a read-only disk
+        os.remove(os.path.join(path, _COPY_MARK))
 
 
 def _send_file(path: str) -> Iterator[bytes]:
