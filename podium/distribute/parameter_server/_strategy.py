@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +26,8 @@ class ParameterServerStrategy(Strategy):
         variable_partitioner: Splits Variables into shards on several servers.
         num_workers: The number of workers; by default that of `cluster_resolver`, or 2.
         num_servers: The number of parameter servers; by default that of `cluster_resolver`, or 1.
-        address: The address of a running Ray cluster; by default a local one is started.
+        address: The address of a running Ray cluster, or "auto" for that of this machine; by
+            default that of the environment variable `RAY_ADDRESS`, or else a local one is started.
         staleness: How many rounds of one step per worker a step may begin before all steps of an
             earlier round are applied; 0 for synchronous rounds, None for no bound.
         worker_options: Options of Ray for the workers, such as `{"num_gpus": 1}`.
@@ -77,6 +79,7 @@ class ParameterServerStrategy(Strategy):
     def _start_cluster(
         self, address: str | None, worker_options: dict[str, Any] | None
     ) -> RayCluster:
+        address = address or os.environ.get("RAY_ADDRESS") or None
         return RayCluster(self.num_workers, self.num_servers, address, worker_options)
 
     def _make_scheduler(self, datasets: dict[str, Any]) -> Scheduler:

@@ -6,9 +6,11 @@ each run, and one for a lost server and a lost coordinator.
 """
 
 import argparse
+import atexit
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +25,7 @@ from tests.distribute.parameter_server.local_cluster import applied_steps, batch
 
 ROOT = pathlib.Path(__file__).parents[3]
 NUM_STEPS = 120
+MARK = "PODIUM_TEST_RUN"  # an environment variable, which child processes inherit
 
 
 def train(strategy, after_schedule=lambda step: None, steps=NUM_STEPS):
@@ -139,39 +142,48 @@ def is_running(pid):
         return False
 
 
+def mark_processes():
+    """Mark the processes that this one starts, and put their temporary files into a folder of
+    their own: `ray_processes` and `folders` return no others. Return the folder.
+    """
+    folder = tempfile.mkdtemp(prefix="p-")  # short: Ray's sockets are in it
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ[MARK] = os.environ["TMPDIR"] = tempfile.tempdir = folder
+    return folder
+
+
 def ray_processes():
-    """Return the processes of Ray that run, by their command lines."""
+    """Return the processes of Ray that were started after `mark_processes`, by their commands."""
+    mark = f"{MARK}={os.environ[MARK]}".encode()
     found = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:
             command = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            is_marked = mark in path.with_name("environ").read_bytes().split(b"\0")
         except OSError:
             continue
         pid = int(path.parent.name)
-        if any(name in command for name in ("ray::", "raylet", "gcs_server")) and is_running(pid):
+        if is_marked and pid != os.getpid() and is_running(pid):
             found[pid] = command[:60]
     return found
 
 
-def wait_until_no_process_is_left(before, seconds=120):
+def wait_until_no_process_is_left(seconds=120):
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        left = {pid: name for pid, name in ray_processes().items() if pid not in before}
-        if not left:
-            return {}
+    while (left := ray_processes()) and time.monotonic() < deadline:
         time.sleep(0.2)
     return left
 
 
 def folders():
-    return set(pathlib.Path(tempfile.gettempdir()).glob("podium-ray-*"))
+    return sorted(map(str, pathlib.Path(tempfile.gettempdir()).iterdir()))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=50, help="workers to kill (50)")
     options = parser.parse_args()
-    processes, files = ray_processes(), folders()
+    mark_processes()
     reference, *_ = kill_workers(0, 0, staleness=0)
     total, run = 0, 0
     while total < options.count:
@@ -201,14 +213,13 @@ def main():
     left = lose_coordinator()
     print(f"lost coordinator: processes left over: {left}", flush=True)
     assert not left
-    left = wait_until_no_process_is_left(processes)
-    new_folders = sorted(map(str, folders() - files))
+    left, files = wait_until_no_process_is_left(), folders()
     print(
         f"{total} workers killed in {run} runs; left over: {left or 'no process'}, "
-        f"{new_folders or 'no folder'}"
+        f"{files or 'no file'}"
     )
     assert not left
-    assert not new_folders
+    assert not files
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import podium
 from podium.distribute.coordinator import ClusterCoordinator
 from tests.distribute.parameter_server.kill_processes import (
     folders,
-    ray_processes,
+    mark_processes,
     wait_until_no_process_is_left,
 )
 from tests.distribute.parameter_server.local_cluster import applied_steps, batches
@@ -112,10 +112,10 @@ def train_in_rounds():
 
 
 def main():
-    processes, files = ray_processes(), folders()
+    mark_processes()
     results = {"classifier": train_classifier(), "rounds": train_in_rounds()}
-    results["processes"] = wait_until_no_process_is_left(processes)
-    results["folders"] = sorted(map(str, folders() - files))
+    results["processes"] = wait_until_no_process_is_left()
+    results["folders"] = folders()
     json.dump(results, sys.stdout)
 
 
