@@ -43,7 +43,13 @@ def test_slurm_script_is_valid_and_uses_options_of_ray():
     (script,) = (each for each in scripts if "symmetric-run" in each)
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)
     options = re.findall(r"(--[\w-]+)", script.partition("symmetric-run")[2].partition(" -- ")[0])
-    assert options == ["--address", "--min-nodes", "--num-cpus", "--num-gpus", "--include-dashboard"]
+    assert options == [
+        "--address",
+        "--min-nodes",
+        "--num-cpus",
+        "--num-gpus",
+        "--include-dashboard",
+    ]
     texts = [
         subprocess.run(
             [sys.executable, "-m", "ray.scripts.scripts", command, "--help"],
