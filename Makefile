@@ -8,7 +8,7 @@ ORACLES := .oracles
 
 .PHONY: demo test test-sources check format metrics \
 	fuzz soak soak-saves soak-flips soak-checkpoints soak-launch soak-load \
-	bench bench-data bench-distribute bench-self bench-saving bench-telemetry \
+	bench bench-data bench-distribute bench-ps bench-self bench-saving bench-telemetry \
 	oracle oracle-record oracle-report check-saving check-replicas check-tensorflow-files clean
 
 demo: $(INSTALLED)
@@ -92,6 +92,10 @@ bench-data: $(SOURCES)/.installed
 # The overhead of strategies on one device, and the time spent in synchronization on several.
 bench-distribute: $(INSTALLED)
 	$(RUN) benchmarks/distribute.py
+
+# Steps a second with parameter servers, the latency of a call, and the bytes that a step moves.
+bench-ps: $(INSTALLED)
+	$(RUN) benchmarks/parameter_server.py
 
 # Saving and loading a model of one gigabyte, compared with writing and reading its bytes.
 bench-saving: $(INSTALLED)
