@@ -23,7 +23,9 @@ from podium.core import (
     dispatch,
     floatx,
     promote_dtypes,
+    warn_user,
 )
+from podium.core.internal import in_tensorflow_mode
 from podium.ops.internal import prefer_logits
 
 # A value as callers of a loss pass it (`TensorLike`); `loss_function` converts it to a `jax.Array`
@@ -152,6 +154,9 @@ def align_targets(
 ) -> tuple[jax.Array, jax.Array]:
     """Return targets and predictions in one float dtype and one shape.
 
+    Shapes that broadcast are an error, since they are a mistake in most cases. TensorFlow's scripts
+    get a warning, and the broadcast values that Keras computes.
+
     Args:
         loss: The loss's name, for the message.
         y_true: The targets.
@@ -163,17 +168,22 @@ def align_targets(
     """
     y_pred = cast_to_float(y_pred)
     true, pred = squeeze_or_expand_to_same_rank(y_true.astype(y_pred.dtype), y_pred)
-    if true.shape != pred.shape:
-        raise ValueError(
-            f"{loss} was given y_true of shape {y_true.shape} and y_pred of shape "
-            f"{y_pred.shape}; the same shape was expected: "
-            "targets are never broadcast. "
-            + (
-                advice
-                or "Reshape the targets, or set the number of units of the model's last layer."
-            )
-        )
-    return true, pred
+    if true.shape == pred.shape:
+        return true, pred
+    shapes = f"{loss} was given y_true of shape {y_true.shape} and y_pred of shape {y_pred.shape}"
+    advice = advice or "Reshape the targets, or set the number of units of the model's last layer."
+    if in_tensorflow_mode() and _broadcasts(true.shape, pred.shape):
+        warn_user(f"{shapes}, which are broadcast, as Keras does. {advice}")
+        true, pred = jnp.broadcast_arrays(true, pred)
+        return true, pred
+    raise ValueError(
+        f"{shapes}; the same shape was expected: targets are never broadcast. {advice}"
+    )
+
+
+def _broadcasts(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return all(a == b or 1 in (a, b) for a, b in pairs)
 
 
 def mean_over_axis(values: jax.Array, axis: int = -1) -> jax.Array:

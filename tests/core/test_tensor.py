@@ -173,3 +173,15 @@ def test_arrays_in_the_other_byte_order_are_converted():
         assert converted.numpy().tolist() == [0, 1, 2, 3]
     with pytest.raises(OverflowError, match="beyond 32 bits"):
         podium.convert_to_tensor(np.array([2**40], ">i8"))
+
+
+@pytest.mark.parametrize("make", [podium.Tensor, podium.Variable])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_an_array_of_one_number_converts_to_it(make, shape):
+    value = make(np.full(shape, 2.5, "float32"))
+    assert float(value) == 2.5 and int(value) == 2
+
+
+def test_an_array_of_several_numbers_does_not_convert_to_one():
+    with pytest.raises(TypeError, match="Only scalar arrays can be converted"):
+        float(podium.Tensor([1.0, 2.0]))

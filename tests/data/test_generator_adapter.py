@@ -155,10 +155,6 @@ def test_closing_the_reader_closes_its_source_unless_it_is_the_users():
     ("run", "message"),
     [
         (lambda m: m.fit(counted([], 3), Y, verbose=0), "`y` was given, but `x` is a generator"),
-        (
-            lambda m: m.fit(counted([], 3), batch_size=8, verbose=0),
-            "batch_size=8 was given, but `x` is a generator",
-        ),
         (lambda m: m.fit(counted([], 3), validation_split=0.5, verbose=0), "validation_split"),
         (lambda m: m.fit(counted([], 0), verbose=0), "`x` is empty"),
         (
@@ -177,7 +173,6 @@ def test_closing_the_reader_closes_its_source_unless_it_is_the_users():
     ],
     ids=[
         "y",
-        "batch_size",
         "split",
         "empty",
         "endless evaluate",

@@ -213,16 +213,6 @@ def test_invalid_arguments_with_arrays_are_refused(kwargs, error, message):
             r"`y` was given, but `x` is a dataset \(Dataset\)",
         ),
         (
-            {"x": Dataset.range(3), "batch_size": 4},
-            ValueError,
-            r"batch_size=4 was given, but `x` is a dataset.*\.batch\(4\)",
-        ),
-        (
-            {"x": iter([X]), "batch_size": 4},
-            ValueError,
-            "batch_size=4 was given, but `x` is a generator",
-        ),
-        (
             {"x": Dataset.range(3).repeat().batch(2)},
             ValueError,
             "an infinite dataset, and steps_per_epoch was not given",
@@ -336,3 +326,9 @@ def test_counts_accept_integers_of_any_type():
         X, batch_size=np.int64(4), steps_per_epoch=np.ceil(1.5), epochs=podium.convert_to_tensor(3)
     )
     assert handler.inferred_steps == 2 and len(list(handler.enumerate_epochs())) == 3
+
+
+@pytest.mark.parametrize("x", [Dataset.range(3).batch(1), iter([(X, Y)])], ids=["dataset", "iter"])
+def test_batch_size_of_a_source_with_batches_is_ignored_with_a_warning(x):
+    with pytest.warns(UserWarning, match="batch_size=4 has no effect.*makes its own batches"):
+        DataHandler(x, batch_size=4)

@@ -10,6 +10,7 @@ import pytest
 import podium
 from podium import losses, ops
 from podium.core import GradientTape, Tensor, Variable, convert_to_tensor
+from podium.core.internal import set_tensorflow_mode
 
 TRUE = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], "float32")
 PRED = np.array([[1.0, 1.0], [0.0, 3.0], [4.0, 8.0]], "float32")
@@ -67,6 +68,23 @@ def test_targets_of_another_shape_raise(name):
             )
             with pytest.raises(ValueError, match=re.escape(expected)):
                 loss(np.zeros(shapes[0]), np.zeros(shapes[1]))
+
+
+def test_scripts_of_tensorflow_broadcast_targets_with_a_warning():
+    y_true, y_pred = np.ones((4, 3)), np.zeros((4, 1))
+    with pytest.raises(ValueError, match="targets are never broadcast"):
+        losses.mean_absolute_error(y_true, y_pred)
+    with pytest.raises(ValueError, match="targets are never broadcast"):
+        losses.mean_absolute_error(y_true, np.zeros((4, 2)))
+    set_tensorflow_mode(True)
+    try:
+        with pytest.warns(UserWarning, match="which are broadcast, as Keras does"):
+            values = losses.mean_absolute_error(y_true, y_pred)
+        with pytest.raises(ValueError, match="targets are never broadcast"):
+            losses.mean_absolute_error(y_true, np.zeros((4, 2)))
+    finally:
+        set_tensorflow_mode(False)
+    np.testing.assert_array_equal(values, np.ones(4))
 
 
 def test_one_hot_targets_of_a_sparse_loss_raise_and_name_the_right_loss():

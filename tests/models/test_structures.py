@@ -396,3 +396,21 @@ def test_lists_of_metrics_per_output_of_a_subclassed_model(metrics, names):
     assert list(logs)[-2:] == names
     errors = x.sum(axis=1, keepdims=True) - 0.5 * x[:, :1]
     assert float(logs["output_1_mae"]) == pytest.approx(np.abs(errors).mean())
+
+
+@pytest.mark.parametrize(("losses", "trained"), [(["mse", None], 0), ([None, "mse"], 1)])
+def test_one_target_goes_to_the_only_output_with_a_loss(losses, trained):
+    inputs = podium.Input((3,))
+    outputs = [layers.Dense(1, name="a")(inputs), layers.Dense(2, name="b")(inputs)]
+    model = podium.Model(inputs, outputs)
+    model.compile("sgd", losses)
+    x, y = np.ones((4, 3), "float32"), np.zeros((4, trained + 1), "float32")
+    before = model.get_weights()
+    with pytest.warns(UserWarning, match="Gradients do not exist"):
+        logs = model.fit(x, y, verbose=0).history
+    after = model.get_weights()
+    assert f"{'ab'[trained]}_loss" in logs
+    changed = [not np.array_equal(a, b) for a, b in zip(after, before, strict=True)]
+    assert changed == [trained == 0] * 2 + [trained == 1] * 2
+    with pytest.raises(ValueError, match="was given 3 arrays as `y`"):
+        model.fit(x, [y, y, y], verbose=0)

@@ -53,12 +53,14 @@ def serve(folder):
         model, x = make(tf_keras)
         loaded = tf.saved_model.load(str(folder / make.__name__))
         signature = loaded.signatures["serving_default"]
-        specs = signature.structured_input_signature[1]
+        # TensorFlow sorts names as texts: input_10 comes before input_9.
+        specs = signature.structured_input_signature[1].items()
+        specs = sorted(specs, key=lambda item: (len(item[0]), item[0]))
         values = x if isinstance(x, list) else [x]
         served = signature(
             **{
                 name: tf.constant(value, spec.dtype)
-                for (name, spec), value in zip(specs.items(), values, strict=True)
+                for (name, spec), value in zip(specs, values, strict=True)
             }
         )
         (output,) = served.values()

@@ -9,6 +9,7 @@ import pytest
 from small_models import Subclassed, randomized, same, sequential
 
 import podium
+from podium import layers
 from podium.saving.formats._weights_file import read_weights, write_weights
 
 FIXTURES = pathlib.Path(__file__).parent.parent / "oracle" / "fixtures"
@@ -316,3 +317,34 @@ def test_data_outside_of_the_file_is_rejected(tmp_path, kind, match):
             elif kind == "subgroup":
                 group.create_group("kernel:0")
     assert_rejected(sequential(), path, ValueError, match)
+
+
+class Twins(podium.Model):
+    """Two layers of one name, which Keras 3 accepts in a subclassed model."""
+
+    def __init__(self):
+        super().__init__(name="twins")
+        self.first = layers.Dense(2, name="dense")
+        self.second = layers.Dense(2, name="dense")
+
+    def call(self, x):
+        return self.second(self.first(x))
+
+
+@pytest.mark.parametrize("name", ["a.weights.h5", "a.safetensors", "a"])
+def test_layers_of_one_name_are_distinguished_by_their_attributes(tmp_path, name):
+    models = [Twins(), Twins()]
+    for model in models:
+        model(np.ones((1, 2)))
+    models[0].save_weights(tmp_path / name)
+    models[1].load_weights(tmp_path / name)
+    for loaded, saved in zip(models[1].get_weights(), models[0].get_weights(), strict=True):
+        np.testing.assert_array_equal(loaded, saved)
+
+
+def test_the_layout_of_keras_2_needs_unique_names(tmp_path):
+    model = Twins()
+    model(np.ones((1, 2)))
+    with pytest.raises(ValueError, match=r"2 layers named 'dense'.*ends in `.weights.h5`"):
+        model.save_weights(tmp_path / "a.h5")
+    assert not list(tmp_path.iterdir())

@@ -128,7 +128,7 @@ def traverse(func: Callable[[Any], Any], structure: Tree, top_down: bool = True)
     """Call a function with a structure and each of its parts, depth first.
 
     Args:
-        func: Returns None to go on (top down: into the part), another value to put in the part's
+        func: Returns None to continue (top down: into the part), another value to put in the part's
             place, or `MAP_TO_NONE` to put None there.
         structure: The structure.
         top_down: Whether a part is visited before what it contains, or after it.

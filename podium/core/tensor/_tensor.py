@@ -122,13 +122,13 @@ class Tensor(Operators["Tensor"]):
         return convert_array(bool, self._value)
 
     def __int__(self) -> int:
-        return convert_array(int, self._value)
+        return convert_array(int, drop_axes(self._value))
 
     def __float__(self) -> float:
-        return convert_array(float, self._value)
+        return convert_array(float, drop_axes(self._value))
 
     def __complex__(self) -> complex:
-        return convert_array(complex, self._value)
+        return convert_array(complex, drop_axes(self._value))
 
     def __index__(self) -> int:
         return convert_array(operator.index, self._value)
@@ -240,6 +240,11 @@ def convert_array(convert: Callable[[Any], T], value: jax.Array) -> T:
         ) from error
     except jax.errors.UnexpectedTracerError as error:
         raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
+
+
+def drop_axes(value: jax.Array) -> jax.Array:
+    """Return the number in an array of one; any other array unchanged."""
+    return value.reshape(()) if value.ndim and value.size == 1 else value
 
 
 def _flatten(tensor: Tensor) -> tuple[tuple[Any], None]:

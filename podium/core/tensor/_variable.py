@@ -31,6 +31,7 @@ from podium.core.tensor._tensor import (
     check_not_recorded,
     convert_array,
     defer_or_unwrap,
+    drop_axes,
     is_recorded,
     wrap,
 )
@@ -267,10 +268,10 @@ shapes must be equal; reshape the value, or create a new Variable.
         return convert_array(bool, self.read(keep=False))
 
     def __int__(self) -> int:
-        return convert_array(int, self.read(keep=False))
+        return convert_array(int, drop_axes(self.read(keep=False)))
 
     def __float__(self) -> float:
-        return convert_array(float, self.read(keep=False))
+        return convert_array(float, drop_axes(self.read(keep=False)))
 
     def __index__(self) -> int:
         return convert_array(operator.index, self.read(keep=False))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from podium._typing import Tree
+from podium.core import warn_user
 from podium.data._argument_names import ArgumentNames, check_shuffle
 from podium.data._class_weight import ClassWeight
 from podium.data._convert_arrays import convert_arrays
@@ -124,7 +125,7 @@ def choose_adapter(
         if adapter_class.gives_rows:
             kwargs |= {"y": y, "sample_weight": sample_weight, "batch_size": batch_size}
         else:
-            _refuse_array_arguments(x, adapter_class, names, y, sample_weight, batch_size)
+            _check_array_arguments(x, adapter_class, names, y, sample_weight, batch_size)
         if adapter_class.shuffles:
             kwargs |= {"shuffle": shuffle, "seed": _seed_for(seed, shuffle)}
         if adapter_class.has_workers:
@@ -188,7 +189,7 @@ def _seed_for(seed: int | None, shuffle: bool | str) -> int:
     return draw_shuffle_seed() if shuffle else 0
 
 
-def _refuse_array_arguments(
+def _check_array_arguments(
     x: object,
     adapter_class: type[DataAdapter],
     names: ArgumentNames,
@@ -196,7 +197,7 @@ def _refuse_array_arguments(
     sample_weight: Tree,
     batch_size: int | None,
 ) -> None:
-    """Raise an error for arguments that only go with arrays."""
+    """Raise an error for data besides a source that holds all of it; warn of a batch size."""
     kind = adapter_class.kind
     for name, value in ((names.y, y), (names.sample_weight, sample_weight)):
         if value is not None:
@@ -206,9 +207,8 @@ def _refuse_array_arguments(
                 "y)` or `(x, y, sample_weight)`."
             )
     if batch_size is not None:
-        raise ValueError(
-            f"{names.batch_size}={batch_size} was given, but `{names.x}` is a {kind} "
-            f"({type(x).__name__}), which makes its own "
-            f"batches. Leave out {names.batch_size}; to make batches of that size: "
+        warn_user(
+            f"{names.batch_size}={batch_size} has no effect: `{names.x}` is a {kind} "
+            f"({type(x).__name__}), which makes its own batches. To make batches of that size: "
             f"{adapter_class.batching.format(batch_size)}."
         )

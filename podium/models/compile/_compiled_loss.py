@@ -144,7 +144,8 @@ class CompiledLoss(PublicRepr):
         """
         names = self._build(y_pred)
         predictions = flatten_outputs(y_pred)
-        targets = flatten_targets("y", y_true, y_pred, names)
+        has_loss = [loss is not None for loss in self._losses]
+        targets = flatten_targets("y", y_true, y_pred, names, has_loss)
         weights = flatten_weights(sample_weight, y_pred, names)
         values: list[Any] = []
         shares: list[Any] = []  # of this replica in `values`

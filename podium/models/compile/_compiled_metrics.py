@@ -118,7 +118,8 @@ class CompiledMetrics(PublicRepr):
         if not self._identifiers():
             return
         names = self._build(y_pred)
-        targets = flatten_targets("y", y_true, y_pred, names)
+        has_metric = [bool(a or b) for a, b in zip(self._plain, self._weighted, strict=True)]
+        targets = flatten_targets("y", y_true, y_pred, names, has_metric)
         weights = flatten_weights(sample_weight, y_pred, names)
         rows = zip(
             self._plain, self._weighted, targets, flatten_outputs(y_pred), weights, strict=True

@@ -8,7 +8,7 @@ Names that no output has and lists of the wrong length raise an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from podium._typing import Tree
@@ -88,8 +88,22 @@ def to_outputs(
     return entries
 
 
-def flatten_targets(argument: str, targets: Tree, structure: Tree, names: list[str]) -> list[Any]:
+def flatten_targets(
+    argument: str,
+    targets: Tree,
+    structure: Tree,
+    names: list[str],
+    is_used: Sequence[bool] | None = None,
+) -> list[Any]:
     """Return one target (or weight) per output, None for an output without.
+
+    Args:
+        argument: The name of the argument, for messages.
+        targets: The targets in the structure of the outputs; without those of the outputs that
+            are not used, if there are as many as used ones.
+        structure: The outputs.
+        names: The names of the outputs.
+        is_used: Whether each output has a loss or a metric; None for all.
 
     Raises:
         ValueError: The number of targets, or their names, do not match the outputs.
@@ -100,6 +114,9 @@ def flatten_targets(argument: str, targets: Tree, structure: Tree, names: list[s
     if isinstance(targets, Mapping):
         return to_outputs(argument, targets, structure, names)
     flat = flatten_outputs(targets) if isinstance(targets, (list, tuple)) else [targets]
+    if len(flat) != count and is_used is not None and len(flat) == sum(is_used):
+        remaining = iter(flat)
+        return [next(remaining) if used else None for used in is_used]
     if len(flat) != count:
         raise ValueError(
             f"The model has {count} output{'s' * (count != 1)} ({_quote(names)}) and was given "

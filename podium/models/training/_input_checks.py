@@ -225,10 +225,11 @@ def check_labels(model: Model, y: Tree) -> None:
     if isinstance(y, (list, tuple)) and not isinstance(structure, (list, tuple, Mapping)):
         y = np.asarray(y) if len(y) != 1 else y[0]  # a list of numbers
     names = output_names(structure, layer_names(structure))
+    losses = model.compiled_loss.losses_for(structure)
     rows = zip(
-        model.compiled_loss.losses_for(structure),
+        losses,
         names,
-        flatten_targets("y", y, structure, names),
+        flatten_targets("y", y, structure, names, [loss is not None for loss in losses]),
         flatten_outputs(structure),
         strict=True,
     )

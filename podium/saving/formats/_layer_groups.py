@@ -80,9 +80,15 @@ def plan_groups_load(
     return LoadPlan(assignments, [], warnings, report)
 
 
-def weights_by_layer(model: SavableModel, caller: str) -> LayerWeights:
+def weights_by_layer(model: SavableModel, caller: str, unique_names: bool = False) -> LayerWeights:
     """List the layers directly inside a model with their weights, and last the weights that the
     model owns itself.
+
+    Args:
+        model: The model.
+        caller: The method that was called, for messages.
+        unique_names: Whether layers are stored or found by name, so that two of one name are an
+            error.
     """
     all_layers = model._flatten_layers(include_self=False)
     if not model.built and (not model.weights or not all(layer.built for layer in all_layers)):
@@ -100,13 +106,13 @@ def weights_by_layer(model: SavableModel, caller: str) -> LayerWeights:
     result = [(layer.name, _statistics_last(layer.weights)) for layer in layers] + [
         (TOP, _statistics_last(model._own_weights()))
     ]
-    names = [name for name, _ in result]
+    names = [name for name, _ in result] if unique_names else []
     for name in names:
         if names.count(name) > 1:
             raise ValueError(
                 f"{caller} was called on model {model.name!r}, which has {names.count(name)} "
-                f"layers named {name!r}. In a file of weights names must be unique: give one of "
-                "them another `name=`."
+                f"layers named {name!r}. In this layout names must be unique: give one of them "
+                "another `name=`, or save to a name that ends in `.weights.h5`."
             )
     return result
 

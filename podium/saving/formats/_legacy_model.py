@@ -50,7 +50,7 @@ def legacy_to_hdf5(model: SavableModel, with_optimizer: bool) -> Hdf5Image:
     """Return a whole model as an HDF5 file to be written."""
     config = serialize_keras_object(model)
     compile_config = config.pop("compile_config", None) if with_optimizer else None
-    layers = weights_by_layer(model, "save")
+    layers = weights_by_layer(model, "save", unique_names=True)
     image = Hdf5Image()
     file = image.file
     file.attrs["backend"], file.attrs["keras_version"] = b"jax", b"2.15.0"

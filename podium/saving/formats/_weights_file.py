@@ -96,16 +96,15 @@ def write_weights(
             f"save_weights was given {target!r} and save_format={save_format!r}; the name is one "
             "of an HDF5 file. Leave out the extension, or `save_format`."
         )
+    weights_by_layer(model, "save_weights")  # raises for a model that is not built
     if is_directory_target(target):
         if save_format is not None:
             raise ValueError(
                 f"save_weights was given {target!r}, a directory, and "
                 f"save_format={save_format!r}. Leave one out."
             )
-        weights_by_layer(model, "save_weights")  # raises for a model that is not built
         write_weights_directory(model, target, overwrite)
         return
-    layers = weights_by_layer(model, "save_weights")
     is_safetensors = target.lower().endswith(SUFFIX)
     if save_format in _TENSORFLOW or (
         save_format is None and not is_safetensors and not is_hdf5_filepath(target.lower())
@@ -122,6 +121,7 @@ def write_weights(
         if target.endswith(".weights.h5"):
             image = state_to_hdf5(model, with_optimizer=False)
         else:
+            layers = weights_by_layer(model, "save_weights", unique_names=True)
             image = Hdf5Image()
             write_groups(image, image.file, layers)
         with atomic_write("save_weights", path) as file:
@@ -180,7 +180,7 @@ def read_weights(
         )
     path = os.fsdecode(filepath)
     checkpoint = detect_tensorflow(path)
-    layers = weights_by_layer(model, "load_weights")
+    layers = weights_by_layer(model, "load_weights", unique_names=by_name)
     if holds_checkpoints(path):
         if by_name or skip_mismatch:
             raise ValueError(
