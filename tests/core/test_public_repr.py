@@ -10,10 +10,10 @@ import pytest
 import podium
 from podium.core import internal
 
-# Namespaces of constants, and an interface, of which there are no instances.
+# Namespaces of constants, a marker, and an interface, of which there are no instances.
 WITHOUT_INSTANCES = {
-    "ReduceOp", "Reduction", "ResizeMethod", "StateOwner", "Variable", "VariableAggregation",
-    "VariableSynchronization",
+    "MAP_TO_NONE", "ReduceOp", "Reduction", "ResizeMethod", "StateOwner", "Variable",
+    "VariableAggregation", "VariableSynchronization",
 }  # fmt: skip
 PRIVATE = re.compile(r"podium[\w.]*\._")
 
