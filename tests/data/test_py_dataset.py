@@ -127,11 +127,6 @@ def test_empty_and_incomplete_datasets_are_refused():
     ("kwargs", "error", "message"),
     [
         ({"y": np.ones(2)}, ValueError, r"`y` was given, but `x` is a PyDataset \(Numbers\)"),
-        (
-            {"batch_size": 4},
-            ValueError,
-            r"batch_size=4 was given.*PyDataset.*let `__getitem__` return 4 samples",
-        ),
         ({"x": Numbers(workers=-1)}, ValueError, "workers=-1 was given"),
         ({"x": Numbers(max_queue_size="many")}, TypeError, "max_queue_size='many' was given"),
         ({"x": Numbers(0)}, ValueError, "`x` is empty"),
@@ -140,6 +135,13 @@ def test_empty_and_incomplete_datasets_are_refused():
 def test_invalid_arguments_are_refused(kwargs, error, message):
     with pytest.raises(error, match=message):
         DataHandler(**({"x": Numbers()} | kwargs))
+
+
+def test_batch_size_warns_and_is_ignored():
+    message = r"batch_size=4 has no effect.*PyDataset \(Numbers\).*`__getitem__` return 4 samples"
+    with pytest.warns(UserWarning, match=message):
+        handler = DataHandler(x=Numbers(), batch_size=4)
+    assert handler.inferred_steps == DataHandler(x=Numbers()).inferred_steps
 
 
 # --- the number of batches
