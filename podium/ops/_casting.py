@@ -39,6 +39,8 @@ def cast(x: TensorLike, dtype: DTypeLike) -> Tensor:
         >>> ops.cast([1.7, 2.2], "int32").numpy()
         array([1, 2], dtype=int32)
     """
+    if isinstance(x, Tensor) and x.dtype == standardize_dtype(dtype):
+        return x  # with its mask, and the logits behind it
     return dispatch(_cast, x, dtype)
 
 

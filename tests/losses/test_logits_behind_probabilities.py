@@ -116,6 +116,23 @@ def test_fit_and_evaluate_leave_a_saturated_softmax(run_eagerly):
     np.testing.assert_allclose(model.get_weights()[0][0], [1.0, 199.0], rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        lambda: layers.Activation("linear", dtype="float32"),
+        lambda: layers.Lambda(lambda x: x, name="probabilities"),
+        lambda: layers.Lambda(lambda x: ops.cast(x, "float32")),
+        lambda: layers.Dropout(0.0),
+    ],
+    ids=["linear", "Lambda", "cast to the same dtype", "Dropout"],
+)
+def test_layers_that_return_their_input_keep_the_logits(last):
+    model = saturated(layers.Softmax(), last())
+    loss = losses.CategoricalCrossentropy()
+    assert loss_and_gradient(model, loss, ONE_HOT) == (200.0, [-1.0, 1.0])
+    assert float(loss(ONE_HOT, model(X))) == 200.0
+
+
 def test_a_compiled_function_with_a_tape_uses_the_logits():
     model = saturated()
 

@@ -134,6 +134,8 @@ class _RecordedCall:
         self._reads: ValuesById = {}
         self._scope = VariableScope()
         self._result_structure = ResultStructure()
+        # The logits behind each leaf of the result that is an argument, which is returned as it is.
+        self._logits_of_arguments: list[Logits | None] = []
         self.missed_inputs: list[Value] = []
 
     def record(self) -> tuple[Tree, list[Tree], list[Logits | None], list[jax.Array]]:
@@ -177,7 +179,9 @@ class _RecordedCall:
         written: list[jax.Array],
     ) -> Tree:
         """Assign what the call wrote, set its layers' losses, and return the result."""
-        attach_logits(result, logits)
+        attach_logits(
+            result, [a or b for a, b in zip(logits, self._logits_of_arguments, strict=True)]
+        )
         self._scope.commit_as(written)
         for local, value in zip(self._scope.locals, losses, strict=True):
             local.set(value)
@@ -207,6 +211,8 @@ class _RecordedCall:
         with override(scope=scope, tapes=tapes, **self._layer_context):
             result = self._body(*args, **kwargs)
             logits = collect_logits(result)
+            arguments = {id(leaves[slot]): self._leaves[slot]._keras_logits for slot in self._slots}
+            self._logits_of_arguments = [arguments.get(id(leaf)) for leaf in tree_leaves(result)]
             if not tapes:
                 result, logits = unwrap_result((result, logits))
             return result, logits, scope, inner
