@@ -38,6 +38,8 @@ HELPERS = {
     "keras.optimizer_v2.optimizer_v2": ("OptimizerV2",),
 }  # fmt: skip
 TENSORFLOW = {
+    "tensorflow.python.distribute.coordinator.cluster_coordinator": ["ClusterCoordinator"],
+    "tensorflow.python.distribute.parameter_server_strategy_v2": ["ParameterServerStrategyV2"],
     "tensorflow.python.saved_model.loader_impl": ("contains_saved_model",),
     "tensorflow.python.saved_model.constants": ("VARIABLES_DIRECTORY", "VARIABLES_FILENAME"),
     "tensorflow.python.eager.context": ("async_wait", "executing_eagerly"),
