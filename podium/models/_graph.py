@@ -21,7 +21,8 @@ class Graph:
 
     Args:
         inputs: A KerasTensor, or a list, tuple or dictionary of them.
-        outputs: KerasTensors computed from them, in any structure.
+        outputs: KerasTensors computed from them, in any structure. A call returns the output itself
+            if it is a list of one, as Keras does; Keras 2's files have one for every single output.
         name: The model's name, for messages.
         cast_inputs: Whether values are cast to the dtypes of the inputs; False if the caller did
             not choose those dtypes.
@@ -29,6 +30,7 @@ class Graph:
 
     def __init__(self, inputs: Tree, outputs: Tree, name: str, cast_inputs: bool = True):
         self.inputs, self.outputs, self._name = inputs, outputs, name
+        self.result = unwrap_single(outputs)  # the structure that a call returns
         self.flat_inputs = _flatten_symbols("inputs", inputs, name)
         self.flat_outputs = _flatten_symbols("outputs", outputs, name)
         self._inputs = GraphInputs(inputs, name, cast_inputs)
@@ -150,7 +152,7 @@ class Graph:
             results = tree_leaves(node.run(*args, **kwargs))
             for symbol, value in zip(tree_leaves(node.outputs), results, strict=True):
                 values[id(symbol)] = value
-        return map_structure(lambda symbol: values[id(symbol)], self.outputs)
+        return map_structure(lambda symbol: values[id(symbol)], self.result)
 
     def check(self, inputs: Tree) -> None:
         """Raise if these inputs do not match; nothing is computed."""
@@ -163,6 +165,12 @@ class Graph:
 
 def _step_of(node: Node) -> Layer | Node:
     return node if node.layer is None else node.layer
+
+
+def unwrap_single(symbols: Tree) -> Tree:
+    """Return the element of a list of one, else the symbolic inputs or outputs as they are."""
+    is_single = isinstance(symbols, list) and len(tree_leaves(symbols)) == 1
+    return symbols[0] if is_single else symbols
 
 
 def _flatten_symbols(argument: str, structure: Tree, name: str) -> list[KerasTensor]:

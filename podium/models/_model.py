@@ -43,7 +43,7 @@ from podium.execution.internal import CustomExecution, count_steps, run_once, to
 from podium.layers import Layer
 from podium.layers.internal import map_shapes
 from podium.metrics import Metric
-from podium.models._graph import Graph
+from podium.models._graph import Graph, unwrap_single
 from podium.models._model_config import graph_config, model_from_graph_config
 from podium.models._summary import print_summary
 from podium.models.compile._compile_config import compile_config, compile_from_config
@@ -254,7 +254,7 @@ class Model(Layer):
             assert self._graph is not None
             self._symbolic_losses += symbols
             self._loss_graph = Graph(
-                self._graph.inputs, [self._graph.outputs, self._symbolic_losses], self.name
+                self._graph.inputs, [self._graph.result, self._symbolic_losses], self.name
             )
         super().add_loss(
             [value for value in values if not isinstance(value, KerasTensor)], **options
@@ -1431,13 +1431,17 @@ class Model(Layer):
 
     @property
     def input(self) -> Tree:
-        """The symbolic inputs in the structure in which they were passed."""
-        return super().input if self._graph is None else self._graph.inputs
+        """The symbolic inputs in the structure in which they were passed; a list of one is its
+        element.
+        """
+        return super().input if self._graph is None else unwrap_single(self._graph.inputs)
 
     @property
     def output(self) -> Tree:
-        """The symbolic outputs in the structure in which they were passed."""
-        return super().output if self._graph is None else self._graph.outputs
+        """The symbolic outputs in the structure in which they were passed; a list of one is its
+        element.
+        """
+        return super().output if self._graph is None else self._graph.result
 
     @property
     def input_names(self) -> list[str]:

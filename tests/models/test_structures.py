@@ -77,6 +77,20 @@ def test_nested_outputs():
         model.compile("sgd", {"w": "mse"})
 
 
+def test_a_list_of_one_output_is_the_output():
+    """As in tf_keras, whose configs have such a list for every model with one output."""
+    x = podium.Input((4,))
+    model = podium.Model([x], [layers.Dense(1)(x)])
+    for copy in (model, podium.models.model_from_json(model.to_json())):
+        copy.compile(optimizers.SGD(0.1), ["mse"])
+        copy.fit(X, [Y], verbose=0)
+        assert [copy(X).shape, copy([X]).shape, copy.predict(X, verbose=0).shape] == [(20, 1)] * 3
+        assert (copy.input.shape, copy.output.shape) == ((None, 4), (None, 1))
+        assert (copy(x) * 2).shape == (None, 1)
+        assert [len(copy.inputs), len(copy.outputs)] == [1, 1]
+    assert model.get_config()["output_layers"] == [["dense", 0, 0]]
+
+
 def test_sample_weights_by_name_apply_to_their_output():
     x = podium.Input((4,))
     model = podium.Model(x, [layers.Dense(1, name="a")(x), layers.Dense(1, name="b")(x)])
