@@ -20,6 +20,8 @@ from podium import callbacks, layers
 from podium.callbacks import BackupAndRestore
 from podium.data import Dataset
 from podium.distribute import MirroredStrategy
+from podium.execution._steps_autotuner import StepsAutotuner
+from podium.models.training._validator import Validator
 from podium.saving import CheckpointManager
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -211,6 +213,34 @@ def test_error_between_steps_loses_nothing(tmp_path):
     # It is later than the end of the first epoch.
     assert checkpoint.state["taken"] == checkpoint.arrays["counters/train"][0] > 6
     assert outcome(tmp_path, *run(tmp_path, data=failing, backup={})) == expected
+
+
+@pytest.mark.parametrize(
+    "method", ["StepsAutotuner.record", "Validator.count_steps", "Validator._run"]
+)
+def test_interrupts_after_a_step_neither_repeat_nor_skip_it(tmp_path, monkeypatch, method):
+    """The weights, the position in the data and the counts of an interrupted run fit each other."""
+    folders = [tmp_path / name for name in ("uninterrupted", "interrupted")]
+    for folder in folders:
+        folder.mkdir()
+    options = {"k": "auto", "validation_data": (X[:4], Y[:4]), "validation_freq": "4 steps"}
+    backup = {"on_exception": True, "save_freq": 3}
+    expected = outcome(folders[0], *run(folders[0], **options))
+    owner, name = method.split(".")
+    owner = {"StepsAutotuner": StepsAutotuner, "Validator": Validator}[owner]
+    original, remaining = getattr(owner, name), iter(range(1))
+
+    def interrupt(*args):
+        result = original(*args)
+        if next(remaining, None) is None:
+            raise KeyboardInterrupt
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run(folders[1], backup=backup, **options)
+    assert outcome(folders[1], *run(folders[1], backup=backup, **options)) == expected
 
 
 def test_state_of_custom_callbacks_is_restored(tmp_path):

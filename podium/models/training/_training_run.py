@@ -270,7 +270,7 @@ class TrainingRun:
             self._callbacks.on_epoch_begin(epoch)
         if self._checkpointers:
             self._values, self._position, self._between_steps = logs, self._data.position(), True
-            self._validator.after_steps(0, self._callbacks)  # one that was interrupted
+            self._validator.run_if_due(self._callbacks)  # one that was interrupted
         return logs
 
     def after_steps(self, values: Any, count: int) -> None:
@@ -281,13 +281,15 @@ class TrainingRun:
             values: What the execution returned.
             count: The number of its steps.
         """
-        self._num_steps += count
+        if self._checkpointers:
+            self._values, self._position = values, self._data.position()
+        self._validator.count_steps(count)
+        self._num_steps += count  # last: before it, `interrupted_state` knows that steps are missing
         if not self._autotuner.settled:
             self._data.steps_per_execution = self._autotuner.record(values)
         if self._validator.steps_between is not None:
-            self._validator.after_steps(count, self._callbacks)
+            self._validator.run_if_due(self._callbacks)
         if self._checkpointers:
-            self._values, self._position = values, self._data.position()
             self._before_validation = None
             self._call_checkpointers("steps", count)
         if self._limits.apply:

@@ -61,14 +61,15 @@ class Validator:
                 batch_size = training_batch_size
             self._data = model._make_data("validation_data", x, y, sample_weight, batch_size, steps)
 
-    def after_steps(self, count: int, callbacks: CallbackList) -> None:
-        """Validate if that is due after `count` more steps."""
-        if self.steps_between is None:
-            return
-        before = self._steps_taken
-        self._steps_taken += count
-        if self._due or self._steps_taken // self.steps_between > before // self.steps_between:
-            self._due = True
+    def count_steps(self, count: int) -> None:
+        """Count steps, and record whether a validation is due after them."""
+        if self.steps_between is not None:
+            before, self._steps_taken = self._steps_taken, self._steps_taken + count
+            self._due |= self._steps_taken // self.steps_between > before // self.steps_between
+
+    def run_if_due(self, callbacks: CallbackList) -> None:
+        """Validate if that is due after the steps that were counted."""
+        if self._due:
             self._run(callbacks)
             self._due = False
 
