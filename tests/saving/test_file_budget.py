@@ -15,6 +15,8 @@ import pytest
 
 import podium
 from podium.core.internal import FileBudget, FileBudgetError, charge_file_budget, file_budget
+from podium.saving.io._sidecar import FileDigest, Sidecar, write_sidecar
+from podium.saving.tensorflow_files._sorted_string_table import _Block, _read_block
 
 
 def make_model():
@@ -325,6 +327,10 @@ def write_manifest(checkpoint, change):
             "are not sizes",
         ),
         (lambda manifest: "[" + "0," * (3 << 20) + "0]", "values, too many"),
+        (  # one file under many names
+            lambda manifest: manifest["files"].update({"./state.json": [1, "x"]}),
+            r"'\./state\.json' is not the path of a file in it",
+        ),
     ],
 )
 def test_forged_manifests_are_rejected(model, tmp_path, change, match):
@@ -392,3 +398,36 @@ def test_nested_models_of_quadratic_or_exponential_cost_are_rejected(
         podium.models.model_from_json(text)
     path = with_config(archive, tmp_path / "m.keras", lambda config: text.encode())
     assert_rejected(path, "more layers and other objects", podium.saving.load_model)
+
+
+def test_state_that_repeats_an_array_is_rejected(tmp_path):
+    manager = podium.saving.CheckpointManager(tmp_path)
+    manager.save(1, {}, state=[np.zeros(1 << 20, np.uint8)])
+    (checkpoint,) = tmp_path.glob("checkpoint-*")
+    text = json.dumps(json.loads((checkpoint / "state.json").read_text()) * 200).encode()
+    (checkpoint / "state.json").write_bytes(text)
+    digest = hashlib.sha256(text).hexdigest()
+    write_manifest(
+        checkpoint, lambda manifest: manifest["files"].update({"state.json": [len(text), digest]})
+    )
+    assert_rejected(tmp_path, "uses the array '000000' too often", lambda path: manager.restore())
+
+
+def test_block_of_a_table_with_long_shared_keys_is_rejected():
+    """Each of its entries copies the key of the one before."""
+    block = _Block(restart_interval=1000)
+    for number in range(1000):
+        block.add(b"k" * (1 << 17) + b"%04d" % number, b"")
+    content = memoryview(block.encode())
+    with (
+        file_budget(len(content)),
+        pytest.raises(FileBudgetError, match="keys of its index are far larger"),
+    ):
+        list(_read_block(content))
+
+
+def test_sidecar_that_lists_a_file_under_many_names_is_rejected(model, tmp_path):
+    path = tmp_path / "w.weights.h5"
+    model.save_weights(path)
+    write_sidecar("test", str(path), Sidecar({"./" + path.name: FileDigest(1, "x")}, {}))
+    assert_rejected(path, "is not the path of a file in its directory", model.load_weights)

@@ -284,7 +284,7 @@ class TrainingRun:
         if self._checkpointers:
             self._values, self._position = values, self._data.position()
         self._validator.count_steps(count)
-        self._num_steps += count  # last: before it, `interrupted_state` knows that steps are missing
+        self._num_steps += count  # last: before it, `interrupted_state` returns None
         if not self._autotuner.settled:
             self._data.steps_per_execution = self._autotuner.record(values)
         if self._validator.steps_between is not None:

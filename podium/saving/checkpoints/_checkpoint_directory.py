@@ -35,7 +35,7 @@ from podium.saving.formats._safetensors import (
     write_tensors,
 )
 from podium.saving.io._array_io import NumpyArray
-from podium.saving.io._atomic_write import sync_directory
+from podium.saving.io._atomic_write import is_inner_path, sync_directory
 from podium.saving.io._errors import InvalidFileError
 from podium.saving.serialization._json_codec import decode, encode
 from podium.saving.serialization._strict_json import InvalidJsonError, dump_json, parse_json
@@ -281,10 +281,13 @@ def _read_manifest(path: str) -> dict[str, _ManifestEntry]:
         files = {name: _parse_entry(entry) for name, entry in manifest["files"].items()}
         if manifest["kind"] not in (_KIND, _EARLIER_KIND):
             raise DamagedCheckpointError(f"is of another kind, {manifest['kind']!r}")
-        if digest != _digest_of(manifest) or any(
-            ".." in name.split("/") or name.startswith("/") for name in files
-        ):
+        if digest != _digest_of(manifest):
             raise DamagedCheckpointError("has a damaged manifest: its digest does not match")
+        for name in files:
+            if not is_inner_path(name):
+                raise DamagedCheckpointError(
+                    f"has a damaged manifest: {name[:200]!r} is not the path of a file in it"
+                )
     except DamagedCheckpointError:
         raise
     except (InvalidJsonError, AttributeError, KeyError, TypeError, ValueError) as error:

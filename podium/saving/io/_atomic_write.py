@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import posixpath
 import secrets
 import shutil
 import stat
@@ -54,6 +55,13 @@ def resolve_target(caller: str, filepath: str, overwrite: bool) -> str:
             "name."
         )
     return path
+
+
+def is_inner_path(name: str) -> bool:
+    """Return whether a name in a list of files is the normal form of a path inside of their
+    directory. Files that are listed once by it are read once.
+    """
+    return name == posixpath.normpath(name) and not name.startswith(("/", "../")) and name != ".."
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from podium.core.internal import file_budget
 from podium.saving.io._atomic_write import (
     DIGESTS_SUFFIX,
     atomic_write,
+    is_inner_path,
     open_regular_file,
 )
 from podium.saving.io._errors import InvalidFileError, name_path
@@ -137,8 +138,8 @@ def find_changes(sidecar: Sidecar, path: str, file: BinaryIO | None = None) -> I
     """
     directory = os.path.dirname(os.path.realpath(path))
     for name, expected in sidecar.files.items():
-        if os.path.isabs(name) or ".." in name.split("/"):
-            yield f"{name[:200]!r} is outside of its directory"
+        if os.path.isabs(name) or not is_inner_path(name):
+            yield f"{name[:200]!r} is not the path of a file in its directory"
             continue
         try:
             if file is not None and name == os.path.basename(os.path.realpath(path)):

@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from podium.core.internal import charge_file_budget
 from podium.saving.io._array_io import NumpyArray
 
 _MARK = "__podium__"  # marks values that JSON does not have
@@ -63,6 +64,11 @@ def decode(value: Any, arrays: Mapping[str, NumpyArray]) -> Any:
     if kind == "float" and content in ("inf", "-inf", "nan"):
         return float(content)
     if kind in ("array", "scalar") and isinstance(content, str) and content in arrays:
+        charge_file_budget(
+            "bytes",
+            arrays[content].nbytes,
+            f"uses the array {content[:200]!r} too often for its size",
+        )
         return np.array(arrays[content]) if kind == "array" else arrays[content][()]
     if isinstance(content, list):
         if kind == "tuple":

@@ -40,9 +40,6 @@ def read_table(content: bytes) -> Iterator[tuple[bytes, bytes]]:
             raise InvalidFileError("is damaged: blocks of its index overlap.")
         end_of_blocks = offset + size + _TRAILER_SIZE
         for key, value in _read_block(_checked_block(content, offset, size)):
-            charge_file_budget(
-                "bytes", len(key), "was rejected: the keys of its index are far larger than it is."
-            )
             if last_key is not None and key <= last_key:
                 raise InvalidFileError("is damaged: the keys of its index are not in order.")
             last_key = key
@@ -85,6 +82,9 @@ def _read_block(block: memoryview) -> Iterator[tuple[bytes, bytes]]:
         if shared > len(key) or value_end > end:
             raise InvalidFileError("is damaged: an entry of its index is outside of its block.")
         key = key[:shared] + bytes(block[position:value_start])
+        charge_file_budget(
+            "bytes", len(key), "was rejected: the keys of its index are far larger than it is."
+        )
         yield key, bytes(block[value_start:value_end])
         position = value_end
 
