@@ -23,7 +23,7 @@ from podium.callbacks._callback import Callback
 from podium.callbacks._checkpointable_run import CheckpointableRun
 from podium.callbacks._console import write_stdout
 from podium.saving import CheckpointManager, Restored
-from podium.saving.internal import CheckpointContents, dump_json, encode
+from podium.saving.internal import CheckpointContents, contain_shards, dump_json, encode
 
 
 class BackupAndRestore(Callback):
@@ -272,16 +272,25 @@ class BackupAndRestore(Callback):
 
     def _verify(self, number: int, contents: CheckpointContents) -> None:
         self._manager.wait()
-        checkpoint = self._manager.restore(step=number)
-        assert checkpoint is not None and self._run is not None
+        assert self._run is not None
         source = f"checkpoint {number} in {self.backup_dir!r}"
+        if jax.process_index() == 0 or contain_shards(list(contents.arrays.values())):
+            contents = self._read_back(number, contents, source)
+        self._run.verify(contents, source)
+        self._report(f"verified that a run can be resumed from checkpoint {number}")
+
+    def _read_back(
+        self, number: int, contents: CheckpointContents, source: str
+    ) -> CheckpointContents:
+        """Return what is in a checkpoint, which must be what was saved."""
+        checkpoint = self._manager.restore(step=number)
+        assert checkpoint is not None
         for path, value in contents.arrays.items():
             if jax.numpy.asarray(value).tobytes() != checkpoint.arrays[path].tobytes():
                 raise RuntimeError(f"verify_resume: {path!r} of {source} is not what was saved.")
         if _to_bytes(checkpoint.state) != _to_bytes(contents.state):
             raise RuntimeError(f"verify_resume: the state in {source} is not what was saved.")
-        self._run.verify(CheckpointContents(checkpoint.arrays, checkpoint.state), source)
-        self._report(f"verified that a run can be resumed from checkpoint {number}")
+        return CheckpointContents(checkpoint.arrays, checkpoint.state)
 
     def _report(self, text: str) -> None:
         if self.verbose > 0:

@@ -332,8 +332,14 @@ class DataHandler(PublicRepr):
         )
 
     def read_ahead(self, count: int) -> list[Tree]:
-        """Return up to `count` of the next batches; `replay` then returns to those before."""
-        return [] if self._iterator.is_exhausted() else self._iterator.next_group(count)
+        """Return up to `count` of the next batches of the epoch; `replay` then returns to those
+        before.
+        """
+        limit = self._max_steps()
+        if limit is not None:
+            count = min(count, limit - self._iterator.num_returned + self._returned_before_epoch)
+        is_at_end = count <= 0 or self._iterator.is_exhausted()
+        return [] if is_at_end else self._iterator.next_group(count)
 
     # --- random numbers that the source draws from the global generators
 

@@ -349,9 +349,10 @@ def test_accumulated_gradients_and_averages_are_restored(tmp_path, eagerly):
     assert train(BackupAndRestore(tmp_path)) == train()
 
 
-def test_verify_resume_verifies_the_first_checkpoint(tmp_path, capsys):
+@pytest.mark.parametrize("save_freq", [2, 6])  # 6 is the last step of an epoch
+def test_verify_resume_verifies_the_first_checkpoint(tmp_path, capsys, save_freq):
     expected = uninterrupted()  # the same for any k
-    backup = {"save_freq": 2, "verify_resume": True, "verbose": 1, "asynchronous": True}
+    backup = {"save_freq": save_freq, "verify_resume": True, "verbose": 1, "asynchronous": True}
     assert outcome(tmp_path, *run(tmp_path, k=2, backup=backup)) == expected
     output = capsys.readouterr().out
     assert (

@@ -2,7 +2,8 @@
 separate_disks.py FOLDER STEPS [DELAY] [shared] [killed]
 
 Worker 1 is slower than the chief by DELAY seconds in each step. The run fails after STEPS steps,
-without saving; 0 for none. With `killed`, worker 1 is killed there instead.
+without saving; 0 for none, and then resuming is verified. With `killed`, worker 1 is killed there
+instead.
 """
 
 import os
@@ -39,7 +40,11 @@ class Slow(podium.callbacks.Callback):
 
 
 backup = podium.callbacks.BackupAndRestore(
-    os.path.join(folder, disk), save_freq=2, on_exception=False, verbose=worker
+    os.path.join(folder, disk),
+    save_freq=2,
+    on_exception=False,
+    verify_resume=not last_step,
+    verbose=worker,
 )
 model.fit(x, x[:, :1], batch_size=8, epochs=3, verbose=0, callbacks=[backup, Slow()])
 print("weights", model.get_weights()[0].tobytes().hex(), flush=True)

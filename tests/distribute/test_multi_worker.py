@@ -221,6 +221,7 @@ def test_killed_chief_and_failing_worker_are_named():
 def test_workers_of_unequal_speed_resume_from_the_chiefs_checkpoint_on_separate_disks(tmp_path):
     expected = launch(2, tmp_path / "a", 0, script="separate_disks.py")
     assert expected.returncode == 0, expected.stderr[-3000:]
+    assert "[1] BackupAndRestore: verified that a run can be resumed" in expected.stdout
     killed = launch(2, tmp_path / "b", 7, script="separate_disks.py")
     assert killed.returncode != 0 and "the machine is gone" in killed.stdout + killed.stderr
     assert sorted(os.listdir(tmp_path / "b" / "disk 0"))[-1].startswith("checkpoint-")

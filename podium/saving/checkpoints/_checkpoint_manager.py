@@ -139,7 +139,7 @@ class CheckpointManager(PublicRepr):
             self.wait()
             contents = CheckpointContents(_values(target), state)
         with_orbax = self.format == "orbax" or (
-            self.format == "auto" and _orbax.is_needed(list(contents.arrays.values()))
+            self.format == "auto" and _orbax.contain_shards(list(contents.arrays.values()))
         )
         if not self.asynchronous:
             with measure_save(self._path(step)):

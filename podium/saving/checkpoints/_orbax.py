@@ -59,7 +59,7 @@ def synchronize(name: str) -> None:
         multihost_utils.sync_global_devices(name)
 
 
-def is_needed(arrays: Sequence[Array]) -> bool:
+def contain_shards(arrays: Sequence[Array]) -> bool:
     """Return whether an array has shards that only other processes have, so that one process
     cannot write it.
     """
