@@ -3,7 +3,8 @@ fails or a signal asks for it.
 
 Each worker gets its cluster in `TF_CONFIG`. No worker outlives the launcher: a signal is passed on
 to the workers, which get time to save; if the launcher itself is killed, the system kills its
-workers (Linux), or each of them notices that a pipe was closed. Does not import JAX.
+workers (Linux), or each of them notices that a pipe was closed. Processes that a worker has started
+end with it, unless they are in a session of their own. Does not import JAX.
 """
 
 from __future__ import annotations
@@ -235,7 +236,7 @@ def _wait(processes: list[subprocess.Popen[bytes]], timeout: float, received: li
     first: tuple[int, int] | None = None
     deadline = cause_deadline = float("inf")
     while True:
-        codes = [process.poll() for process in processes]
+        codes = list(map(_poll, processes))
         if first is None:
             failed = [(worker, code) for worker, code in enumerate(codes) if code]
             causes = [row for row in failed if row[1] != LOST_PEER]
@@ -277,12 +278,12 @@ def _stop(
     more signal is received.
     """
     for process in processes:
-        if process.poll() is None:
+        if _poll(process) is None:
             process.send_signal(number)
             process.send_signal(signal.SIGCONT)  # a stopped process handles signals only then
     deadline = time.monotonic() + seconds
     num_received = len(received)
-    while any(process.poll() is None for process in processes):
+    while any(_poll(process) is None for process in processes):
         if time.monotonic() > deadline or len(received) > num_received:
             break
         time.sleep(_POLL_SECONDS)
@@ -292,10 +293,25 @@ def _stop(
 def _kill(processes: list[subprocess.Popen[bytes]]) -> None:
     """End the processes that still run by SIGKILL, with the processes that they have started."""
     for process in processes:
-        if process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+        if _poll(process) is None:
+            _kill_group(process)
             process.wait()
+
+
+def _poll(process: subprocess.Popen[bytes]) -> int | None:
+    """Return the exit code of a process, or None while it runs. When it has ended, what it has
+    started and left running is ended too.
+    """
+    was_running = process.returncode is None
+    code = process.poll()
+    if was_running and code is not None:  # only now: later the number may be another process's
+        _kill_group(process)
+    return code
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # there is none, or a zombie
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _prefix_lines(prefix: str, stream: IO[bytes], target: IO[str], lock: threading.Lock) -> None:

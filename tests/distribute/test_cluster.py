@@ -404,6 +404,18 @@ def test_workers_that_ignore_a_signal_are_killed_after_the_grace_period(tmp_path
     assert "received SIGTERM; the workers have 0.2 seconds" in capsys.readouterr().err
 
 
+def test_processes_that_a_worker_has_started_end_with_it(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "print(child.pid, file=open(sys.argv[1], 'w'))\n"
+    )
+    assert launch([str(script), str(tmp_path / "child")], 1) == 0
+    child = int((tmp_path / "child").read_text())
+    assert wait_until(lambda: not is_running(child), 10)
+
+
 def test_worker_ends_when_the_pipe_of_its_launcher_is_closed():
     """What ends workers where the system does not kill them."""
     read_end, write_end = os.pipe()
