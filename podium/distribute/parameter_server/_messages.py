@@ -13,6 +13,39 @@ from podium._typing import Shape, Tree
 Values: TypeAlias = "dict[str, NDArray[Any]]"  # of shards, by their keys
 
 
+class ShardRows(NamedTuple):
+    """Some rows of a shard.
+
+    Attributes:
+        key: Its name on the server.
+        indices: The rows, counted from the first one of the shard; sorted, each once.
+    """
+
+    key: str
+    indices: NDArray[Any]
+
+
+class RowChange(NamedTuple):
+    """How a step has changed some rows of a shard.
+
+    Attributes:
+        indices: The rows, each once.
+        values: What to add to them; of bools the new values.
+    """
+
+    indices: NDArray[Any]
+    values: NDArray[Any]
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return int(self.indices.nbytes + self.values.nbytes)
+
+
+Changes: TypeAlias = "dict[str, NDArray[Any] | RowChange]"  # of shards, by their keys
+Keys: TypeAlias = "list[str | ShardRows]"  # what a worker pulls from a server
+
+
 class Shard(NamedTuple):
     """A part of a Variable on a server: some of its rows, or all of it.
 
@@ -37,12 +70,14 @@ class VariableLayout(NamedTuple):
         dtype: Its dtype.
         shards: Where it is stored, in the order of the rows.
         is_seed: Whether it is the state of a seed generator, of which each worker has its own.
+        row_set: Which ids of rows a program takes; None if it takes all rows.
     """
 
     shape: Shape
     dtype: np.dtype[Any]
     shards: tuple[Shard, ...]
     is_seed: bool
+    row_set: int | None = None
 
 
 class WorkerProgram(NamedTuple):
@@ -53,12 +88,18 @@ class WorkerProgram(NamedTuple):
         written: The Variables that it writes.
         read: The Variables that it only reads.
         elements: The elements that it reads from each iterator, as `element_spec` returns them.
+        row_sets: Of each set of Variables that are moved by rows: how many rows they have, and how
+            many the program takes.
+        find_ids: The serialized program that computes the ids of these rows from the arrays of a
+            call; None if all Variables are moved as a whole.
     """
 
     exported: bytes
     written: tuple[VariableLayout, ...]
     read: tuple[VariableLayout, ...]
     elements: tuple[tuple[Tree, ...], ...]
+    row_sets: tuple[tuple[int, int], ...] = ()
+    find_ids: bytes | None = None
 
 
 class Task(NamedTuple):
@@ -89,12 +130,14 @@ class Completed(NamedTuple):
         num_elements: How many elements it has read from each iterator.
         bytes_pulled: The bytes that were received from servers.
         bytes_pushed: The bytes that were sent to servers.
+        rows_pulled: The number of rows that were received of Variables that are moved by rows.
     """
 
     outputs: list[NDArray[Any]]
     num_elements: tuple[int, ...]
     bytes_pulled: int
     bytes_pushed: int
+    rows_pulled: int
 
 
 class MissingProgram(NamedTuple):

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from podium.distribute._ray import connect_to_ray, import_ray
 from podium.distribute.parameter_server._messages import (
     SERVER_LOST,
+    Changes,
+    Keys,
     ServerLostError,
-    Values,
     WorkerLostError,
 )
 from podium.distribute.parameter_server._server import ParameterServer
@@ -154,12 +155,12 @@ class RemoteServers:
                 ) from error
         return results
 
-    def pull(self, keys: Sequence[Sequence[str]], min_version: int) -> list[list[NDArray[Any]]]:
-        """Return values by keys, for each server."""
+    def pull(self, keys: Sequence[Keys], min_version: int) -> list[list[NDArray[Any]]]:
+        """Return values, or rows of them, for each server."""
         arguments = [(names, min_version) for names in keys]
         return [values or [] for values in self.call("pull", arguments, lambda args: bool(args[0]))]
 
-    def stage(self, step: int, attempt: int, changes: Sequence[Values]) -> None:
+    def stage(self, step: int, attempt: int, changes: Sequence[Changes]) -> None:
         """Stage the changes of a step on each server, and wait until that is done."""
         arguments = [(step, attempt, values) for values in changes]
         self.call("stage", arguments, lambda args: bool(args[2]))

@@ -11,11 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
+import numpy as np
 
 from podium._typing import Tree
 from podium.core import Function, Stream, Variable, map_structure
 from podium.core.internal import Program, TraceSetting
 from podium.distribute.parameter_server._messages import WorkerProgram, spec_key
+from podium.distribute.parameter_server.rows._flat_program import FlatProgram
+from podium.distribute.parameter_server.rows._row_analysis import RowSet
+from podium.distribute.parameter_server.rows._row_program import RowProgram
 
 if TYPE_CHECKING:
     from podium.distribute.parameter_server._strategy import ParameterServerStrategy
@@ -65,18 +69,43 @@ class ScheduledFunction:
             program, arrays = self.function.trace(*args, **kwargs)
         self._settings = self._settings or [(s, s.current) for s in self.function.trace_settings]
         self._remote.upload(program.variables)
-        written, read = (
-            tuple(map(self._remote.layout, variables))
-            for variables in (program.written, program.variables[len(program.written) :])
-        )
-        values = [
-            [jax.ShapeDtypeStruct(layout.shape, layout.dtype) for layout in group]
-            for group in (written, read)
-        ]
-        exported = jax.export.export(jax.jit(program.pure_step))(*values, arrays)
-        specs = tuple(tuple(stream.specs) for stream in streams)
+        self.programs.append(self._export(program, arrays, streams))
         self._program = program
-        self.programs.append(WorkerProgram(bytes(exported.serialize()), written, read, specs))
+
+    def _export(
+        self, program: Program, arrays: Sequence[Any], streams: Sequence[_SpecStream]
+    ) -> WorkerProgram:
+        """Return the program as it is sent to workers."""
+        layouts = list(map(self._remote.layout, program.variables))
+        count = len(program.written)
+        values = [jax.ShapeDtypeStruct(layout.shape, layout.dtype) for layout in layouts]
+        flat = FlatProgram.trace(program.pure_step, values[:count], values[count:], arrays)
+        seeds = [index for index, layout in enumerate(layouts) if layout.is_seed]
+        rows = RowProgram(flat, count, len(layouts), seeds, self._strategy.lazy_embedding_updates)
+        for index, reason in rows.whole.items():
+            self._strategy.warn_of_whole_table(program.variables[index], reason)
+        layouts = [
+            layout._replace(row_set=rows.row_set_of(index)) for index, layout in enumerate(layouts)
+        ]
+        values = [
+            spec if layout.row_set is None else _with_rows(spec, rows.row_sets[layout.row_set])
+            for spec, layout in zip(values, layouts, strict=True)
+        ]
+        specs = [jax.ShapeDtypeStruct(np.shape(a), jax.numpy.result_type(a)) for a in arrays]
+        ids = [jax.ShapeDtypeStruct((each.capacity,), np.dtype(np.int32)) for each in rows.row_sets]
+
+        def run(written: list[Any], read: list[Any], arguments: list[Any]) -> tuple[Any, Any]:
+            arguments, row_ids = arguments[: len(specs)], arguments[len(specs) :]
+            return rows.run(written, read, arguments, row_ids)
+
+        return WorkerProgram(
+            _export_function(run, values[:count], values[count:], [*specs, *ids]),
+            tuple(layouts[:count]),
+            tuple(layouts[count:]),
+            tuple(tuple(stream.specs) for stream in streams),
+            tuple((each.num_rows, each.capacity) for each in rows.row_sets),
+            _export_function(rows.find_ids, specs) if rows.row_sets else None,
+        )
 
     @property
     def variables(self) -> list[Variable]:
@@ -105,6 +134,14 @@ class _SpecStream(Stream):
         spec = self._elements[min(len(self.specs), len(self._elements) - 1)]
         self.specs.append(spec)
         return map_structure(lambda leaf: jax.numpy.zeros(leaf.shape, leaf.dtype), spec)
+
+
+def _with_rows(spec: jax.ShapeDtypeStruct, row_set: RowSet) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct((row_set.capacity, *spec.shape[1:]), spec.dtype)
+
+
+def _export_function(function: Callable[..., Any], *specs: Any) -> bytes:
+    return bytes(jax.export.export(jax.jit(function))(*specs).serialize())
 
 
 @contextlib.contextmanager

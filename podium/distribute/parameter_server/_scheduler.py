@@ -46,6 +46,7 @@ class Scheduler:
         num_lost_workers: How many workers were lost while they ran a call.
         bytes_pulled: The bytes that workers have received from servers.
         bytes_pushed: The bytes that workers have sent to servers.
+        rows_pulled: The rows that workers have received of Variables that are moved by rows.
     """
 
     def __init__(self, cluster: Cluster, datasets: dict[str, Any], staleness: int | None = None):
@@ -63,7 +64,7 @@ class Scheduler:
         self._error: BaseException | None = None  # of a call, until it is raised
         self.lost_server: ServerLostError | None = None
         self._is_closed = False
-        self.bytes_pulled = self.bytes_pushed = self.num_lost_workers = 0
+        self.bytes_pulled = self.bytes_pushed = self.rows_pulled = self.num_lost_workers = 0
         self._workers = [WorkerLink(i, cluster, datasets) for i in range(cluster.num_workers)]
         self._threads = [
             threading.Thread(
@@ -239,6 +240,7 @@ class Scheduler:
                     return
                 self.bytes_pulled += outcome.bytes_pulled
                 self.bytes_pushed += outcome.bytes_pushed
+                self.rows_pulled += outcome.rows_pulled
                 call.outputs = outcome.outputs
                 self._staged[call.step] = call
                 if self._staleness == 0:

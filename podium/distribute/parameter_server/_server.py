@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.distribute.parameter_server._messages import Values
+from podium.distribute.parameter_server._messages import Changes, RowChange, ShardRows, Values
 
 
 class Ledger:
@@ -69,7 +69,9 @@ class ParameterServer:
 
     def __init__(self) -> None:
         self._values: Values = {}
-        self._staged: dict[tuple[int, int], Values] = {}  # by step and attempt
+        # Keys whose array may be referenced elsewhere, such as by a message on its way to a worker.
+        self._shared: set[str] = set()
+        self._staged: dict[tuple[int, int], Changes] = {}  # by step and attempt
         self._ledger = Ledger()
         self._next_commit = asyncio.Event()  # set by the next commit, and replaced
 
@@ -80,19 +82,26 @@ class ParameterServer:
     async def assign(self, values: Values) -> None:
         """Set values, of new shards too."""
         self._values |= values
+        self._shared |= values.keys()
 
     async def remove(self, keys: Sequence[str]) -> None:
         """Forget shards."""
         for key in keys:
             self._values.pop(key, None)
 
-    async def pull(self, keys: Sequence[str], min_version: int = 0) -> list[NDArray[Any]]:
-        """Return values, when at least `min_version` steps have been applied."""
+    async def pull(
+        self, keys: Sequence[str | ShardRows], min_version: int = 0
+    ) -> list[NDArray[Any]]:
+        """Return values, or rows of them, when at least `min_version` steps have been applied."""
         while self._ledger.count < min_version:
             await self._next_commit.wait()
-        return [self._values[key] for key in keys]
+        self._shared.update(key for key in keys if isinstance(key, str))
+        return [
+            self._values[key] if isinstance(key, str) else self._values[key.key][key.indices]
+            for key in keys
+        ]
 
-    async def stage(self, step: int, attempt: int, changes: Values) -> None:
+    async def stage(self, step: int, attempt: int, changes: Changes) -> None:
         """Keep the changes of a step until they are committed: differences, to be added; of bools
         the new values.
         """
@@ -107,11 +116,24 @@ class ParameterServer:
         if not self._ledger.add(step):
             return
         for key, change in changes.items():
-            value = self._values.get(key)
-            if value is not None:  # not in place: the old array may be on its way to a worker
-                self._values[key] = change if value.dtype == np.bool_ else value + change
+            if key in self._values:
+                self._apply(key, change)
         self._next_commit.set()
         self._next_commit = asyncio.Event()
+
+    def _apply(self, key: str, change: NDArray[Any] | RowChange) -> None:
+        value = self._values[key]
+        if not isinstance(change, RowChange):  # not in place: the array may be referenced elsewhere
+            self._values[key] = change if value.dtype == np.bool_ else value + change
+            self._shared.add(key)
+            return
+        if key in self._shared:
+            value = self._values[key] = value.copy()
+            self._shared.remove(key)
+        if value.dtype == np.bool_:
+            value[change.indices] = change.values
+        else:
+            value[change.indices] += change.values
 
     async def status(self) -> dict[str, int]:
         """Return how many steps have been applied, how many are staged, and the bytes stored."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-from podium.core.internal import check_int
+import numpy as np
+
+from podium.core import Variable, warn_user
+from podium.core.internal import check_bool, check_int
 from podium.distribute._strategy import Strategy
 from podium.distribute.cluster_resolver import ClusterResolver, ClusterSpec
 from podium.distribute.parameter_server._coordinator import ClusterCoordinator
@@ -15,6 +19,8 @@ from podium.distribute.parameter_server._partitioners import Partitioner
 from podium.distribute.parameter_server._ray_cluster import RayCluster
 from podium.distribute.parameter_server._remote_variables import RemoteVariables
 from podium.distribute.parameter_server._scheduler import Scheduler
+
+_LARGE_TABLE = 1 << 20  # bytes: moving less is not worth a warning
 
 
 class ParameterServerStrategy(Strategy):
@@ -31,6 +37,10 @@ class ParameterServerStrategy(Strategy):
         staleness: How many rounds of one step per worker a step may begin before all steps of an
             earlier round are applied; 0 for synchronous rounds, None for no bound.
         worker_options: Options of Ray for the workers, such as `{"num_gpus": 1}`.
+        lazy_embedding_updates: Whether rows of an embedding table (and of its slots) that a call
+            does not look up stay as they are, although dense training would change them, as Adam
+            and momentum do. Tables are then moved by rows with any optimizer, and the results are
+            those of lazy updates. By default results are those of dense training.
 
     Raises:
         ImportError: Ray is not installed: `pip install podium[ray]`.
@@ -60,7 +70,10 @@ class ParameterServerStrategy(Strategy):
         address: str | None = None,
         staleness: int | None = None,
         worker_options: dict[str, Any] | None = None,
+        lazy_embedding_updates: bool = False,
     ):
+        self.lazy_embedding_updates = check_bool("lazy_embedding_updates", lazy_embedding_updates)
+        self._warned_of: set[str] = set()  # paths of Variables
         self.staleness = None if staleness is None else check_int("staleness", staleness, 0)
         spec = None if cluster_resolver is None else cluster_resolver.cluster_spec()
         self.num_workers = check_int("num_workers", num_workers or _num_tasks(spec, "worker", 2))
@@ -93,6 +106,25 @@ class ParameterServerStrategy(Strategy):
             self.before_wait()
         if self._scheduler is not None:
             self._scheduler.wait()
+
+    def warn_of_whole_table(self, table: Variable, reason: str) -> None:
+        """Warn, once, that a large table is moved as a whole.
+
+        Args:
+            table: The table.
+            reason: Why.
+        """
+        size = math.prod(table.shape) * np.dtype(table._dtype).itemsize
+        if size < _LARGE_TABLE or table.path in self._warned_of:
+            return
+        self._warned_of.add(table.path)
+        warn_user(
+            f"All {table.shape[0]:,} rows of the table {table.path!r} ({size / 1e6:,.0f} MB) are "
+            "pulled by every step, not only those that its batch looks up: "
+            f"{reason}. SGD without momentum and Adagrad change only the rows of the batch; "
+            "`ParameterServerStrategy(lazy_embedding_updates=True)` keeps the other rows as they "
+            "are, which gives other results than dense training."
+        )
 
     def close(self) -> None:
         """End all processes; Variables keep their values."""

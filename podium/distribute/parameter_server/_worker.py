@@ -10,7 +10,7 @@ import inspect
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 import numpy as np
@@ -24,24 +24,15 @@ from podium.distribute.parameter_server._messages import (
     Completed,
     MissingProgram,
     Task,
-    Values,
-    VariableLayout,
     WorkerProgram,
     element_spec,
     spec_key,
 )
-
-
-class Servers(Protocol):
-    """The parameter servers, as workers call them."""
-
-    def pull(self, keys: Sequence[Sequence[str]], min_version: int) -> list[list[NDArray[Any]]]:
-        """Return values by keys, for each server."""
-        ...
-
-    def stage(self, step: int, attempt: int, changes: Sequence[Values]) -> None:
-        """Stage the changes of a step on each server, and wait until that is done."""
-        ...
+from podium.distribute.parameter_server._variable_transfer import (
+    RowIds,
+    Servers,
+    VariableTransfer,
+)
 
 
 class Worker:
@@ -56,13 +47,12 @@ class Worker:
     def __init__(self, index: int, num_workers: int, servers: Servers):
         self._index = index
         self._num_workers = num_workers
-        self._servers = servers
+        self._transfer = VariableTransfer(index, servers)
         self._datasets: dict[str, Any] = {}
         self._iterators: dict[str, _ElementReader] = {}
-        self._programs: dict[tuple[str, Any], tuple[WorkerProgram, Callable[..., Any]]] = {}
+        self._programs: dict[tuple[str, Any], _LoadedProgram] = {}
         # How many elements the latest program of a function has read from each iterator.
         self._num_elements: dict[str, tuple[int, ...]] = {}
-        self._seeds: dict[str, NDArray[Any]] = {}  # the states of its own seed generators
 
     def add_dataset(self, name: str, source: Any) -> None:
         """Make a dataset.
@@ -94,8 +84,7 @@ class Worker:
 
     def add_program(self, function: str, program: WorkerProgram) -> None:
         """Add the program of a function for elements of some shapes."""
-        run = jax.jit(jax.export.deserialize(bytearray(program.exported)).call)
-        self._programs[function, spec_key(program.elements)] = (program, run)
+        self._programs[function, spec_key(program.elements)] = _LoadedProgram(program)
         self._num_elements[function] = tuple(map(len, program.elements))
 
     def run(self, task: Task) -> Completed | MissingProgram:
@@ -111,70 +100,42 @@ class Worker:
         specs = tuple(tuple(map(element_spec, group)) for group in elements)
         if (task.function, spec_key(specs)) not in self._programs:
             return MissingProgram(specs)
-        program, run = self._programs[task.function, spec_key(specs)]
-        arrays = jax.tree.leaves(list(map(list, elements)))
-        layouts = (*program.written, *program.read)
-        values, bytes_pulled = self._pull(layouts, task.min_version)
+        loaded = self._programs[task.function, spec_key(specs)]
+        program = loaded.program
+        arrays = [*jax.tree.leaves(list(map(list, elements))), *task.arrays]
+        ids = self._find_ids(loaded, arrays)
+        pulled = self._transfer.pull((*program.written, *program.read), ids, task.min_version)
         num_written = len(program.written)
-        state, outputs = run(values[:num_written], values[num_written:], [*arrays, *task.arrays])
-        bytes_pushed = self._stage(task, program.written, values, state)
+        written, read = pulled.values[:num_written], pulled.values[num_written:]
+        padded = [each.padded for each in ids]
+        state, outputs = loaded.run(written, read, [*arrays, *padded])
+        bytes_pushed = self._transfer.stage(task, program.written, ids, written, state)
         for reader, count in zip(readers, counts, strict=True):
             reader.skip(count)
         results = [np.asarray(output) for output in outputs]
-        return Completed(results, counts, bytes_pulled, bytes_pushed)
+        bytes_sent = pulled.bytes_sent + bytes_pushed
+        return Completed(results, counts, pulled.bytes_pulled, bytes_sent, pulled.rows)
 
-    def _pull(
-        self, layouts: Sequence[VariableLayout], min_version: int
-    ) -> tuple[list[NDArray[Any]], int]:
-        """Return the values of Variables, and the number of bytes that the servers have sent."""
-        keys: dict[int, list[str]] = {}
-        for layout in layouts:
-            if layout.shards[0].key not in self._seeds:
-                for shard in layout.shards:
-                    keys.setdefault(shard.server, []).append(shard.key)
-        by_server = [keys.get(server, []) for server in range(max(keys, default=-1) + 1)]
-        pulled = self._servers.pull(by_server, min_version)
-        received: Values = {}
-        for names, values in zip(by_server, pulled, strict=True):
-            received.update(zip(names, values, strict=True))
-        return [self._join(layout, received) for layout in layouts], sum(
-            value.nbytes for value in received.values()
-        )
+    def _find_ids(self, loaded: _LoadedProgram, arrays: Sequence[Any]) -> list[RowIds]:
+        """Return the rows that a call looks up, of each row set of its program."""
+        if loaded.find_ids is None:
+            return []
+        found = map(np.asarray, loaded.find_ids(arrays))
+        sets = zip(found, loaded.program.row_sets, strict=True)
+        return [RowIds.of(ids, num_rows, capacity) for ids, (num_rows, capacity) in sets]
 
-    def _join(self, layout: VariableLayout, received: Values) -> NDArray[Any]:
-        """Return the value of a Variable from those of its shards."""
-        key = layout.shards[0].key
-        if layout.is_seed:
-            if key not in self._seeds:  # worker 0 draws what a single process draws
-                offset = np.array([self._index * 0x9E3779B9 % 2**32, 0], np.uint32)
-                self._seeds[key] = received[key] + offset
-            return self._seeds[key]
-        if len(layout.shards) == 1:
-            return received[key]
-        return np.concatenate([received[shard.key] for shard in layout.shards])
 
-    def _stage(
-        self,
-        task: Task,
-        layouts: Sequence[VariableLayout],
-        old_values: Sequence[NDArray[Any]],
-        state: Sequence[jax.Array],
-    ) -> int:
-        """Stage how a call has changed the Variables; return the number of bytes sent."""
-        changes: dict[int, Values] = {}
-        seeds: Values = {}
-        for layout, old, new_array in zip(layouts, old_values, state, strict=False):
-            new = np.asarray(new_array)
-            if layout.is_seed:
-                seeds[layout.shards[0].key] = new
-            change = new if new.dtype == np.bool_ else new - old
-            for shard in layout.shards:
-                part = change if shard.stop is None else change[shard.start : shard.stop]
-                changes.setdefault(shard.server, {})[shard.key] = part
-        by_server = [changes.get(server, {}) for server in range(max(changes, default=-1) + 1)]
-        self._servers.stage(task.step, task.attempt, by_server)
-        self._seeds |= seeds
-        return sum(part.nbytes for parts in by_server for part in parts.values())
+class _LoadedProgram:
+    """A program that was received, as functions."""
+
+    def __init__(self, program: WorkerProgram):
+        self.program = program
+        self.run = _load(program.exported)
+        self.find_ids = None if program.find_ids is None else _load(program.find_ids)
+
+
+def _load(exported: bytes) -> Callable[..., Any]:
+    return jax.jit(jax.export.deserialize(bytearray(exported)).call)
 
 
 class _ElementReader:
