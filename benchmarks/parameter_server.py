@@ -1,6 +1,6 @@
 """Training with parameter servers on this machine: what a step costs and how many bytes it moves.
 
-    python benchmarks/parameter_server.py [steps] [latency]
+    python benchmarks/parameter_server.py [steps] [latency] [rows]
 
 Each measurement starts a local Ray cluster. Workers, servers and this process share the cores of
 the machine: with more workers than cores, the table shows what processes cost, not what machines
@@ -13,6 +13,7 @@ import contextlib
 import statistics
 import sys
 import time
+import warnings
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from podium.distribute.coordinator import ClusterCoordinator
 
 ROUNDS = 5
 SECONDS = 3.0  # of a round
+IDS_PER_SAMPLE = 20
 
 
 def dataset_fn(shape, batch_size):
@@ -50,6 +52,31 @@ def mlp():
     model = podium.Sequential([podium.Input((784,)), *stack, layers.Dense(1)])
     model.compile("adam", "mse")
     return model, dataset_fn((784,), 128)
+
+
+def recommender(optimizer="adagrad"):
+    """Return a function that returns a model with a table of a million rows, and its data."""
+
+    def make_model():
+        stack = [layers.Embedding(1_000_000, 16), layers.Flatten(), layers.Dense(1)]
+        model = podium.Sequential([podium.Input((IDS_PER_SAMPLE,), dtype="int32"), *stack])
+        model.compile(optimizer, "mse")
+        return model, ids_fn(128)
+
+    return make_model
+
+
+def ids_fn(batch_size):
+    """Return a function that makes the endless dataset of a worker: ids of a power law."""
+
+    def make_dataset(context):
+        rng = np.random.default_rng(context.input_pipeline_id)
+        size = (64 * batch_size, IDS_PER_SAMPLE)
+        x = (rng.pareto(0.5, size).clip(0, 999_999)).astype("int32")
+        y = rng.normal(size=(len(x), 1)).astype("float32")
+        return podium.data.Dataset.from_tensor_slices((x, y)).repeat().batch(batch_size)
+
+    return make_dataset
 
 
 def size_of(variables):
@@ -142,7 +169,32 @@ def measure_latency(count=300):
         print(f"| {name} | {np.median(values):.3f} | {np.quantile(values, 0.95):.3f} |")
 
 
-MEASUREMENTS = {"steps": measure_steps, "latency": measure_latency}
+def measure_rows():
+    """Print what a step moves of a table of a million rows: the rows of its batch, or all."""
+    print("| 1M x 16 table, 128 x 20 ids | rows a step | pulled | pushed | steps a second |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    warnings.simplefilter("ignore", UserWarning)  # that Adam moves the table as a whole
+    cases = (
+        ("Adagrad", "adagrad", {}),
+        ("Adam, lazy", "adam", {"lazy_embedding_updates": True}),
+        ("Adam: the whole table", "adam", {}),
+    )
+    for name, optimizer, options in cases:
+        with started(recommender(optimizer), num_workers=1, **options) as run:
+            scheduler = run.coordinator._scheduler
+            before, start = scheduler.rows_pulled, time.perf_counter()
+            count = 20 if name.endswith("table") else 300
+            pulled, pushed = run.run(count) / count
+            rate = count / (time.perf_counter() - start)
+            rows = (scheduler.rows_pulled - before) / count
+            print(
+                f"| {name}, {run.size / 1e6:,.0f} MB | {rows:,.0f} | {pulled / 1e3:,.0f} KB | "
+                f"{pushed / 1e3:,.0f} KB | {rate:,.1f} |",
+                flush=True,
+            )
+
+
+MEASUREMENTS = {"steps": measure_steps, "latency": measure_latency, "rows": measure_rows}
 
 
 if __name__ == "__main__":
