@@ -80,7 +80,9 @@ from podium.models.training._input_checks import (
 )
 from podium.models.training._remote_execution import (
     RemoteExecution,
+    find_coordinator,
     reads_on_workers,
+    run_on_workers,
     worker_data,
 )
 from podium.models.training._run_batches import evaluate_all
@@ -494,9 +496,9 @@ class Model(Layer):
             limits = RunLimits(
                 max_steps, max_seconds, callback_list.steps_between, self.distribute_strategy
             )
+            self._cluster_coordinator = find_coordinator(self.distribute_strategy)
             execution = to_execution(self.make_train_function(), self._train_logs.collect_execution)
-            if isinstance(execution, RemoteExecution):
-                execution.worker_iterator = worker_iterator
+            execution = run_on_workers(execution, self.distribute_strategy, worker_iterator)
             self.stop_training = False
             self._train_counter.clear()
             with TrainingRun(self, execution, data, validator, callback_list, limits) as run:

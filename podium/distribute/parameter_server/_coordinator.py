@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from podium._typing import Array, Tree
-from podium.core import Function, Stream, Variable, map_structure
+from podium.core import Function, OutOfRange, Stream, Variable, map_structure
 from podium.core.internal import Tensor, preserve_key_order, static_key
 from podium.distribute._replica_context import InputContext
 from podium.distribute.parameter_server._remote_value import (
@@ -18,7 +18,11 @@ from podium.distribute.parameter_server._remote_value import (
     PerWorkerValues,
     RemoteValue,
 )
-from podium.distribute.parameter_server._scheduled_function import ScheduledFunction
+from podium.distribute.parameter_server._scheduled_function import (
+    ScheduledFunction,
+    next_element_specs,
+    read_elements,
+)
 
 if TYPE_CHECKING:
     from podium.distribute.parameter_server._strategy import ParameterServerStrategy
@@ -82,13 +86,17 @@ class ClusterCoordinator:
         Args:
             fn: The function. It is compiled once for each shape of the elements that it reads.
             args: Its arguments: iterators over per-worker datasets, arrays, results of earlier
-                calls, and constants.
+                calls, and constants. From an iterator over a dataset of this process, it reads the
+                elements here, and sends them.
             kwargs: Its named arguments.
 
         Raises:
             Exception: What an earlier call has raised, with the traceback of the worker; calls that
                 had not begun are cancelled.
             ServerLostError: A server was lost.
+            OutOfRange: An iterator over a dataset of this process has no more elements. Those that
+                were too few for a call are used by running it in this process.
+            ValueError: There are iterators of both kinds.
         """
         self._scheduler.raise_error()
         arguments = jax.tree.map(
@@ -100,7 +108,23 @@ class ClusterCoordinator:
         iterators = tuple(leaf for leaf in leaves if isinstance(leaf, PerWorkerIterator))
         arrays = tuple(np.asarray(_array(leaf)) for leaf in leaves if _holds_array(leaf))
         function, key = self._scheduled_function(fn, leaves, treedef)
-        result = self._scheduler.add(function, iterators, arrays)
+        elements: tuple[tuple[Tree, ...], ...] = ()
+        if streams := [leaf for leaf in leaves if isinstance(leaf, Stream)]:
+            if iterators:
+                raise ValueError(
+                    "schedule was given iterators over a per-worker dataset and over one of this "
+                    "process; iterators of one kind were expected."
+                )
+            if not function.programs:
+                function.trace(next_element_specs(streams))
+                self._functions[key()] = function
+            try:
+                elements = read_elements(streams, function.num_elements)
+            except OutOfRange:  # the function handles the end itself
+                self.join()
+                function.function(*arguments[0], **arguments[1])
+                raise
+        result = self._scheduler.add(function, iterators, arrays, elements)
         if not function.programs:
             # Numbers that the function reads while it is traced are those of this moment.
             self._scheduler.wait_for_program(function, result)
@@ -187,7 +211,7 @@ class ClusterCoordinator:
             arguments: tuple[tuple[Any, ...], dict[str, Any]] = jax.tree.unflatten(
                 treedef,
                 [
-                    next(remaining) if isinstance(leaf, PerWorkerIterator) else leaf
+                    next(remaining) if isinstance(leaf, (PerWorkerIterator, Stream)) else leaf
                     for leaf in leaves
                 ],
             )
@@ -219,7 +243,7 @@ class _EveryNth:
 
 
 def _is_argument(leaf: object) -> bool:
-    return isinstance(leaf, (PerWorkerIterator, RemoteValue, Tensor))
+    return isinstance(leaf, (PerWorkerIterator, RemoteValue, Stream, Tensor))
 
 
 def _holds_array(leaf: object) -> bool:
@@ -231,7 +255,7 @@ def _array(leaf: Any) -> Array:
 
 
 def _key_of(leaf: Any) -> object:
-    if isinstance(leaf, PerWorkerIterator):
+    if isinstance(leaf, (PerWorkerIterator, Stream)):
         return "iterator"
     if _holds_array(leaf):
         array = _array(leaf)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium._typing import Shape, Tree
+from podium.core import map_structure
+from podium.core.internal import Tensor, check_int_range, preserve_key_order
 
 Values: TypeAlias = "dict[str, NDArray[Any]]"  # of shards, by their keys
 
@@ -112,6 +114,7 @@ class Task(NamedTuple):
         iterators: The iterators among the arguments.
         arrays: The arrays among the arguments.
         min_version: How many calls must have been applied before it reads the Variables.
+        elements: Of each iterator the elements, if the coordinator has read them.
     """
 
     step: int
@@ -120,6 +123,7 @@ class Task(NamedTuple):
     iterators: tuple[str, ...]
     arrays: tuple[NDArray[Any], ...]
     min_version: int
+    elements: tuple[tuple[Tree, ...], ...] = ()
 
 
 class Completed(NamedTuple):
@@ -148,6 +152,31 @@ class MissingProgram(NamedTuple):
     """
 
     elements: tuple[tuple[Tree, ...], ...]
+
+
+class DataEnded(NamedTuple):
+    """The worker's dataset has fewer elements left than the call reads; nothing has run.
+
+    Attributes:
+        needed: How many elements the call reads from the iterator.
+        left: How many the iterator has.
+    """
+
+    needed: int
+    left: int
+
+
+Outcome: TypeAlias = "Completed | MissingProgram | DataEnded"
+
+
+def element_arrays(element: Tree) -> Tree:
+    """Return an element with a NumPy array for each leaf."""
+    arrays: Tree = preserve_key_order(map_structure(_to_array, element))
+    return arrays
+
+
+def _to_array(leaf: object) -> NDArray[Any]:
+    return check_int_range(np.asarray(leaf._value if isinstance(leaf, Tensor) else leaf))
 
 
 def element_spec(element: Tree) -> Tree:

@@ -14,9 +14,14 @@ import jax
 import numpy as np
 
 from podium._typing import Tree
-from podium.core import Function, Stream, Variable, map_structure
+from podium.core import Function, OutOfRange, Stream, Variable, map_structure
 from podium.core.internal import Program, TraceSetting
-from podium.distribute.parameter_server._messages import WorkerProgram, spec_key
+from podium.distribute.parameter_server._messages import (
+    WorkerProgram,
+    element_arrays,
+    element_spec,
+    spec_key,
+)
 from podium.distribute.parameter_server.rows._flat_program import FlatProgram
 from podium.distribute.parameter_server.rows._row_analysis import RowSet
 from podium.distribute.parameter_server.rows._row_program import RowProgram
@@ -108,6 +113,11 @@ class ScheduledFunction:
         )
 
     @property
+    def num_elements(self) -> tuple[int, ...]:
+        """How many elements it reads from each iterator, once it is traced."""
+        return tuple(map(len, self.programs[-1].elements))
+
+    @property
     def variables(self) -> list[Variable]:
         """The Variables that it uses."""
         return [] if self._program is None else self._program.variables
@@ -142,6 +152,38 @@ def _with_rows(spec: jax.ShapeDtypeStruct, row_set: RowSet) -> jax.ShapeDtypeStr
 
 def _export_function(function: Callable[..., Any], *specs: Any) -> bytes:
     return bytes(jax.export.export(jax.jit(function))(*specs).serialize())
+
+
+def read_elements(streams: Sequence[Stream], counts: Sequence[int]) -> tuple[tuple[Tree, ...], ...]:
+    """Read elements from streams of this process, as structures of arrays.
+
+    Raises:
+        OutOfRange: A stream has too few; they stay unread.
+    """
+    elements: list[list[Tree]] = [[] for _ in streams]
+    try:
+        for stream, read, count in zip(streams, elements, counts, strict=True):
+            while len(read) < count:
+                read.append(stream.next_arrays())
+    except StopIteration:
+        for stream, read in zip(streams, elements, strict=True):
+            stream.unread(read)
+        raise OutOfRange("The iterator has no more elements.") from None
+    return tuple(tuple(map(element_arrays, read)) for read in elements)
+
+
+def next_element_specs(streams: Sequence[Stream]) -> tuple[tuple[Tree, ...], ...]:
+    """Return what `element_spec` returns for the next element of each stream, which stays unread.
+
+    Raises:
+        OutOfRange: A stream has no more elements.
+    """
+    specs = []
+    for stream in streams:
+        ((element,),) = read_elements([stream], [1])
+        stream.unread([element])
+        specs.append((element_spec(element),))
+    return tuple(specs)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from podium._typing import Tree
+from podium.core import OutOfRange, warn_user
 from podium.distribute.parameter_server._messages import (
+    DataEnded,
     MissingProgram,
     ServerLostError,
     WorkerLostError,
@@ -58,6 +61,9 @@ class Scheduler:
         self._untraced: deque[tuple[Call, MissingProgram]] = deque()
         self._staged: dict[int, Call] = {}  # by step, until they are committed
         self._ledger = Ledger()
+        # How many elements workers have left, by the iterators that have too few.
+        self._workers_without_data: dict[tuple[PerWorkerIterator, ...], dict[int, int]] = {}
+        self._warnings: list[str] = []  # until the caller's thread gives them
         self._num_scheduled = 0
         self._commits_partial_rounds = False
         self._num_flushed = 0  # how many calls the servers are known to have applied
@@ -82,8 +88,9 @@ class Scheduler:
         function: ScheduledFunction,
         iterators: tuple[PerWorkerIterator, ...],
         arrays: tuple[NDArray[Any], ...],
+        elements: tuple[tuple[Tree, ...], ...] = (),
     ) -> RemoteValue:
-        """Schedule a call.
+        """Schedule a call; `elements` were read from the streams among its arguments.
 
         Raises:
             Exception: What an earlier call has raised; calls that had not begun are cancelled.
@@ -94,7 +101,8 @@ class Scheduler:
         result = RemoteValue(self.wait_for)
         with self._changed:
             self._commits_partial_rounds = False
-            self._queue.append(Call(self._num_scheduled, function, iterators, arrays, result))
+            step = self._num_scheduled
+            self._queue.append(Call(step, function, iterators, arrays, elements, result))
             self._num_scheduled += 1
             self._changed.notify_all()
         return result
@@ -140,6 +148,9 @@ class Scheduler:
             raise self.lost_server
         with self._changed:
             error, self._error = self._error, None
+            messages, self._warnings = self._warnings, []
+        for message in messages:
+            warn_user(message)
         if error is not None:
             raise error
 
@@ -211,10 +222,14 @@ class Scheduler:
         if not self._queue:
             return None
         num_workers = self._cluster.num_workers
-        call: Call | None = self._queue[0]
+        possible = (
+            call
+            for call in self._queue
+            if index not in self._workers_without_data.get(call.iterators, ())
+        )
         if self._staleness == 0:
-            own = (call for call in self._queue if call.step % num_workers == index)
-            call = next(own, None)
+            possible = (call for call in self._queue if call.step % num_workers == index)
+        call = next(possible, None)
         if self._staleness is None or call is None:
             return call
         first_round = call.step // num_workers - self._staleness
@@ -238,6 +253,9 @@ class Scheduler:
                 if isinstance(outcome, MissingProgram):
                     self._untraced.append((call, outcome))
                     return
+                if isinstance(outcome, DataEnded):
+                    self._end_data(index, call, outcome)
+                    return
                 self.bytes_pulled += outcome.bytes_pulled
                 self.bytes_pushed += outcome.bytes_pushed
                 self.rows_pulled += outcome.rows_pulled
@@ -247,6 +265,28 @@ class Scheduler:
                     self._commit_round()
                 else:
                     self._commit(call)
+
+    def _end_data(self, index: int, call: Call, outcome: DataEnded) -> None:
+        """Let another worker run a call for which this one has no data; without any, it fails. In
+        synchronous rounds each call has its worker.
+        """
+        self._workers_without_data.setdefault(call.iterators, {})[index] = outcome.left
+        left = self._workers_without_data[call.iterators]
+        if self._staleness != 0 and len(left) < self._cluster.num_workers:
+            self._queue.appendleft(call)
+            self._changed.notify_all()
+            return
+        if unused := sum(left.values()):
+            self._warnings.append(
+                f"The datasets of the workers have ended with {unused} elements left, fewer than "
+                f"the {outcome.needed} that a call reads: they are not used. Repeat the dataset, "
+                "`dataset.repeat()`, or choose multiples of that number."
+            )
+        message = (
+            f"A call reads {outcome.needed} elements, and its worker's dataset has {outcome.left} "
+            "left. Repeat it: `dataset.repeat()`."
+        )
+        self._fail(call, OutOfRange(message))
 
     def _replace(self, index: int, call: Call, error: WorkerLostError) -> None:
         """Start a replacement for a lost worker; its call runs again, on any worker."""

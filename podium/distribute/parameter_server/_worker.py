@@ -14,17 +14,18 @@ from typing import Any
 
 import jax
 import numpy as np
-from numpy.typing import NDArray
 
 from podium._typing import Tree
-from podium.core import OutOfRange, Stream, map_structure
-from podium.core.internal import Tensor, check_int_range, preserve_key_order
+from podium.core import Stream
 from podium.distribute._replica_context import InputContext
 from podium.distribute.parameter_server._messages import (
     Completed,
+    DataEnded,
     MissingProgram,
+    Outcome,
     Task,
     WorkerProgram,
+    element_arrays,
     element_spec,
     spec_key,
 )
@@ -87,16 +88,17 @@ class Worker:
         self._programs[function, spec_key(program.elements)] = _LoadedProgram(program)
         self._num_elements[function] = tuple(map(len, program.elements))
 
-    def run(self, task: Task) -> Completed | MissingProgram:
-        """Run a call and stage its changes.
-
-        Raises:
-            OutOfRange: An iterator has too few elements; they stay unread.
-        """
-        counts = self._num_elements.get(task.function, (1,) * len(task.iterators))
+    def run(self, task: Task) -> Outcome:
+        """Run a call and stage its changes; elements that are too few for it stay unread."""
+        counts = self._num_elements.get(task.function, ()) or (1,) * len(task.iterators)
+        counts = counts[: len(task.iterators)]  # others were read by the coordinator
         readers = [self._iterators[name] for name in task.iterators]
-        # A list: OutOfRange is a StopIteration, which would end a generator or `map` silently.
-        elements = tuple([tuple(r.peek(n)) for r, n in zip(readers, counts, strict=True)])
+        for reader, count in zip(readers, counts, strict=True):
+            if (left := reader.num_available(count)) < count:
+                return DataEnded(count, left)
+        elements = task.elements or tuple(
+            tuple(reader.peek(count)) for reader, count in zip(readers, counts, strict=True)
+        )
         specs = tuple(tuple(map(element_spec, group)) for group in elements)
         if (task.function, spec_key(specs)) not in self._programs:
             return MissingProgram(specs)
@@ -147,8 +149,8 @@ class _ElementReader:
         for _ in range(num_read):
             next(iterator)
 
-    def peek(self, count: int) -> list[Tree]:
-        """Return the next elements as structures of arrays."""
+    def num_available(self, count: int) -> int:
+        """Read until there are `count` elements, or the dataset ends; return how many there are."""
         while len(self._unused) < count:
             try:
                 element = (
@@ -157,18 +159,15 @@ class _ElementReader:
                     else next(self._iterator)
                 )
             except StopIteration:
-                raise OutOfRange(
-                    f"A step needs {count} elements; the worker's dataset has "
-                    f"{len(self._unused)} left. Repeat it: `dataset.repeat()`."
-                ) from None
-            self._unused.append(preserve_key_order(map_structure(_to_array, element)))
+                break
+            self._unused.append(element_arrays(element))
+        return len(self._unused)
+
+    def peek(self, count: int) -> list[Tree]:
+        """Return the next elements, which have been read, as structures of arrays."""
         return [self._unused[index] for index in range(count)]
 
     def skip(self, count: int) -> None:
         """Remove the next elements: a call has used them."""
         for _ in range(count):
             self._unused.popleft()
-
-
-def _to_array(leaf: object) -> NDArray[Any]:
-    return check_int_range(np.asarray(leaf._value if isinstance(leaf, Tensor) else leaf))

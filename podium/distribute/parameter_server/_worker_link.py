@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from podium.distribute.parameter_server._messages import Completed, MissingProgram, Task
+from podium._typing import Tree
+from podium.distribute.parameter_server._messages import Completed, Outcome, Task
 from podium.distribute.parameter_server._remote_value import PerWorkerIterator, RemoteValue
 from podium.distribute.parameter_server._scheduled_function import ScheduledFunction
 
@@ -43,6 +44,7 @@ class Call:
         function: What it calls.
         iterators: The iterators among its arguments.
         arrays: The arrays among its arguments.
+        elements: What this process has read from the streams among its arguments.
         result: What `schedule` has returned.
         attempt: How many workers were lost while they ran it.
         outputs: What it has computed, once its changes are staged.
@@ -54,10 +56,11 @@ class Call:
         function: ScheduledFunction,
         iterators: tuple[PerWorkerIterator, ...],
         arrays: tuple[NDArray[Any], ...],
+        elements: tuple[tuple[Tree, ...], ...],
         result: RemoteValue,
     ):
         self.step, self.function, self.iterators = step, function, iterators
-        self.arrays, self.result = arrays, result
+        self.arrays, self.elements, self.result = arrays, elements, result
         self.attempt = 0
         self.outputs: list[NDArray[Any]] | None = None
 
@@ -79,7 +82,7 @@ class WorkerLink:
         # How many elements completed calls have read from its iterators: a replacement reads on.
         self._num_read: dict[str, int] = {}
 
-    def run(self, call: Call, min_version: int) -> Completed | MissingProgram:
+    def run(self, call: Call, min_version: int) -> Outcome:
         """Run a call.
 
         Args:
@@ -96,8 +99,16 @@ class WorkerLink:
         for number, program in enumerate(call.function.programs):
             self._send(f"{call.function.name}/{number}", "add_program", call.function.name, program)
         names = tuple(iterator.name for iterator in call.iterators)
-        task = Task(call.step, call.attempt, call.function.name, names, call.arrays, min_version)
-        outcome: Completed | MissingProgram = self._cluster.call_worker(self._index, "run", task)
+        task = Task(
+            call.step,
+            call.attempt,
+            call.function.name,
+            names,
+            call.arrays,
+            min_version,
+            call.elements,
+        )
+        outcome: Outcome = self._cluster.call_worker(self._index, "run", task)
         if isinstance(outcome, Completed):
             for name, count in zip(names, outcome.num_elements, strict=True):
                 self._num_read[name] = self._num_read.get(name, 0) + count

@@ -27,7 +27,7 @@ from podium.distribute.coordinator import (
     PerWorkerIterator,
     RemoteValue,
 )
-from podium.execution import StepValues
+from podium.execution import Execution, StepValues
 from podium.execution.internal import CustomExecution, IteratorStream
 from podium.telemetry.internal import Recorder, Section
 
@@ -131,6 +131,121 @@ class RemoteExecution(CustomExecution):
 
     def _run_elements(self, iterator: Iterator[Tree], steps: int) -> list[Tree]:
         return [self._step(next(iterator)) for _ in range(steps)]
+
+
+class ScheduledExecution(CustomExecution):
+    """Runs a function of the user's own that schedules steps on workers, and reads their results
+    when they are needed. Those of an execution are the results of its last step.
+
+    Args:
+        execution: The user's function.
+        strategy: The strategy.
+        worker_iterator: What the workers read their batches from; None if this process reads them.
+    """
+
+    def __init__(
+        self,
+        execution: CustomExecution,
+        strategy: ParameterServerStrategy,
+        worker_iterator: PerWorkerIterator | None,
+    ):
+        super().__init__(execution._function)
+        self._collect = execution._finish
+        self._coordinator = ClusterCoordinator(strategy)
+        self._limit = _CALLS_PER_WORKER * strategy.num_workers
+        self._worker_iterator = worker_iterator
+
+    def run(
+        self,
+        iterator: Iterator[Tree],
+        steps: int | None = None,
+        max_steps: int = 1,
+        recorder: Recorder | None = None,
+    ) -> Any:
+        """Call the function; if it has scheduled a call, its results are read later."""
+        source: Any = iterator if self._worker_iterator is None else self._worker_iterator
+        values = super().run(source, steps, max_steps, recorder)
+        if not isinstance(values, RemoteValue):
+            return values if self._collect is None else self._collect(values, steps or 1)
+        self._coordinator.limit_waiting(self._limit)
+        return ScheduledStepValues(values, self._read, steps or 1)
+
+    def _read(self, value: RemoteValue, steps: int) -> dict[str, Any]:
+        """Return the logs of a call, when all earlier ones have ended."""
+        self._coordinator.join()
+        logs: Any = value.get()
+        if self._collect is not None:
+            logs = self._collect(logs, steps)
+        running = getattr(logs, "running", logs)
+        return {"batch": dict(logs), "running": dict(running), "epoch_names": ()}
+
+
+class ScheduledStepValues(StepValues):
+    """The results of a call that a function of the user's own has scheduled.
+
+    Args:
+        value: What `schedule` has returned.
+        read: Waits for the call, and returns its logs.
+        count: The number of steps.
+    """
+
+    __slots__ = ("_read", "_value")
+
+    def __init__(
+        self,
+        value: RemoteValue,
+        read: Callable[[RemoteValue, int], dict[str, Any]],
+        count: int,
+    ):
+        super().__init__(None, [], count)
+        self._value, self._read = value, read
+
+    def is_ready(self) -> bool:
+        """Return whether the worker has computed them."""
+        return self._value.has_ended
+
+    @property
+    def arrays(self) -> list[Any]:
+        """What to wait for."""
+        return [self]
+
+    def block_until_ready(self) -> ScheduledStepValues:
+        """Wait until the worker has computed them."""
+        self._result(0)
+        return self
+
+    def _result(self, index: int) -> Tree:
+        if self._results is None:
+            self._results = [unwrap_result(self._read(self._value, self.count))] * self.count
+        return self._results[index]
+
+    def blocks(self) -> list[tuple[Tree, int | None]]:
+        """Return the results, each of a single step."""
+        return [(result, None) for result in self.each()]
+
+
+def find_coordinator(strategy: Strategy) -> ClusterCoordinator | None:
+    """Return the coordinator of a strategy; None if it has none."""
+    return ClusterCoordinator(strategy) if isinstance(strategy, ParameterServerStrategy) else None
+
+
+def run_on_workers(
+    execution: Execution | CustomExecution,
+    strategy: Strategy,
+    worker_iterator: PerWorkerIterator | None,
+) -> Execution | CustomExecution:
+    """Return an execution whose steps run on the workers of a strategy, if it has any.
+
+    Args:
+        execution: What runs the steps.
+        strategy: The strategy.
+        worker_iterator: What the workers read their batches from; None if this process reads them.
+    """
+    if isinstance(execution, RemoteExecution):
+        execution.worker_iterator = worker_iterator
+    elif isinstance(strategy, ParameterServerStrategy) and isinstance(execution, CustomExecution):
+        return ScheduledExecution(execution, strategy, worker_iterator)
+    return execution
 
 
 class RemoteStepValues(StepValues):
