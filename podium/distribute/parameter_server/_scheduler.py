@@ -222,11 +222,7 @@ class Scheduler:
         if not self._queue:
             return None
         num_workers = self._cluster.num_workers
-        possible = (
-            call
-            for call in self._queue
-            if index not in self._workers_without_data.get(call.iterators, ())
-        )
+        possible = (call for call in self._queue if self._may_have_data(index, call))
         if self._staleness == 0:
             possible = (call for call in self._queue if call.step % num_workers == index)
         call = next(possible, None)
@@ -234,6 +230,11 @@ class Scheduler:
             return call
         first_round = call.step // num_workers - self._staleness
         return call if self._ledger.next_missing >= first_round * num_workers else None
+
+    def _may_have_data(self, index: int, call: Call) -> bool:
+        """Return whether a worker can run a call; if none can, each of them finds that out."""
+        without_data = self._workers_without_data.get(call.iterators, {})
+        return index not in without_data or len(without_data) == self._cluster.num_workers
 
     def _run(self, index: int, call: Call, version: int) -> None:
         """Run a call on a worker, and commit it."""

@@ -210,6 +210,64 @@ def test_error_of_a_call_is_raised_by_join_and_cancels_the_rest(strategy):
         coordinator.join()
     coordinator.join()  # raised once
     assert coordinator.done()
+    coordinator.schedule(step, args=(iterator,))
+    with pytest.raises(podium.core.OutOfRange, match="dataset has 0 left"):
+        coordinator.join()
+
+
+def test_calls_use_all_elements_of_all_workers(strategy):
+    coordinator = coordinator_of(strategy)
+    with strategy.scope():
+        total = podium.Variable(0.0)
+    # Of worker 0 five elements, of worker 1 four.
+    iterator = iter(coordinator.create_per_worker_dataset([np.float32(2**i) for i in range(9)]))
+    step = podium.function(lambda it: total.assign_add(next(it)))
+    coordinator.schedule(step, args=(iterator,))
+    coordinator.join()
+    with pytest.raises(podium.core.OutOfRange, match="dataset has 0 left"):
+        for _ in range(12):
+            coordinator.schedule(step, args=(iterator,))
+        coordinator.join()
+    assert float(total) == 511.0
+
+
+def test_elements_that_are_too_few_for_a_call_warn():
+    strategy = LocalStrategy(num_workers=1)
+    coordinator = coordinator_of(strategy)
+    iterator = iter(coordinator.create_per_worker_dataset([np.float32(1)] * 5))
+    step = podium.function(lambda it: next(it) + next(it) + next(it))
+    with (
+        pytest.warns(UserWarning, match="have ended with 2 elements left, fewer than the 3"),
+        pytest.raises(podium.core.OutOfRange, match="reads 3 elements, and its worker's dataset"),
+    ):
+        for _ in range(3):
+            coordinator.schedule(step, args=(iterator,))
+        coordinator.join()
+    strategy.close()
+
+
+def test_elements_of_a_dataset_of_this_process_are_sent(strategy):
+    coordinator = coordinator_of(strategy)
+    with strategy.scope():
+        total = podium.Variable(np.zeros(2, "float32"))
+
+    @podium.function
+    def step(iterator, factor):
+        total.assign_add(factor * (next(iterator) + next(iterator)))
+        return total.read_value()
+
+    data = podium.data.Dataset.from_tensor_slices(np.arange(10, dtype="float32").reshape(5, 2))
+    iterator = iter(data)
+    results = [coordinator.schedule(step, args=(iterator, 2.0)) for _ in range(2)]
+    coordinator.join()
+    assert total.numpy().tolist() == [24.0, 32.0]
+    assert sorted(result.fetch()[0] for result in results)[-1] == 24.0
+    with pytest.raises(podium.core.OutOfRange, match="no more elements"):
+        coordinator.schedule(step, args=(iterator, 2.0))
+    assert applied_steps(strategy) == [2, 2]
+    with pytest.raises(ValueError, match="iterators of one kind were expected"):
+        both = iter(data), iter(coordinator.create_per_worker_dataset(data))
+        coordinator.schedule(lambda a, b: next(a) + next(b), args=both)
 
 
 def test_error_while_tracing_is_raised_by_schedule(strategy):
