@@ -13,6 +13,7 @@ import podium
 from podium.compat import keras
 from podium.compat import tensorflow as tf
 from podium.compat.keras.engine import data_adapter
+from tests.distribute.parameter_server.local_cluster import LocalStrategy, coordinator_of
 
 from .helpers import compare, load_record
 
@@ -43,13 +44,35 @@ def read(handler):
 
 
 def test_requirement_36_get_data_handler_returns_a_data_handler():
-    """`get_data_handler` returns a `DataHandler` for the arguments of `fit`."""
+    """`get_data_handler` returns a `DataHandler` for the arguments of `fit`; for a model with a
+    cluster coordinator one whose batches are scheduled on workers.
+    """
     handler = data_adapter.get_data_handler(X, X, batch_size=3, epochs=2, model=make_linear(tf))
     assert type(handler) is data_adapter.DataHandler
     assert isinstance(handler, podium.data.DataHandler)
     assert handler.inferred_steps == 3
     epochs = [epoch for epoch, iterator in handler.enumerate_epochs() for _ in iterator]
     assert epochs == [0, 0, 0, 1, 1, 1]
+
+    strategy = LocalStrategy(num_workers=2)
+    with strategy.scope():
+        model = make_linear(tf)
+        total = tf.Variable(0.0)
+    model._cluster_coordinator = coordinator_of(strategy)
+    handler = data_adapter.get_data_handler(X, batch_size=3, epochs=2, model=model)
+    assert type(handler) is data_adapter._ClusterCoordinatorDataHandler
+    step = tf.function(lambda it: {"sum": total.assign_add(tf.reduce_sum(next(it)))})
+    results = []
+    for _, iterator in handler.enumerate_epochs():
+        with handler.catch_stop_iteration():
+            for _ in handler.steps():
+                results.append(model._cluster_coordinator.schedule(step, args=(iterator,)))
+        handler.sync()
+    assert float(total) == pytest.approx(2 * X.sum())
+    sums = [logs["sum"] for logs in handler.resolve_logs(results)]
+    assert len(sums) == 6
+    assert max(sums) == pytest.approx(2 * X.sum())
+    strategy.close()
 
 
 def test_requirement_37_adapters_turn_many_types_into_batches():

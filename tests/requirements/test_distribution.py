@@ -1,4 +1,4 @@
-"""Requirements 62-66 and 68: strategies, replicas and what is reduced over them."""
+"""Requirements 62-68: strategies, replicas and what is reduced over them."""
 
 import inspect
 import types
@@ -10,6 +10,7 @@ import podium
 from podium.compat import keras
 from podium.compat import tensorflow as tf
 from podium.compat.keras.engine import training
+from tests.distribute.parameter_server.local_cluster import LocalStrategy
 
 from .helpers import flat_weights, make_network, make_samples
 
@@ -152,6 +153,43 @@ def test_requirement_66_distributed_datasets_and_unwrap(strategy):
         model.compile("sgd", "mse")
     model.fit(distributed, verbose=0)
     assert int(model._train_counter.numpy()) == 2
+
+
+def test_requirement_67_parameter_servers():
+    """`ClusterCoordinator(strategy)` schedules functions on workers, which read the dataset that
+    `create_per_worker_dataset` makes for each; Variables are on parameter servers.
+    """
+    distribute = tf.distribute
+    assert distribute.experimental.ParameterServerStrategy is distribute.ParameterServerStrategy
+    strategy = LocalStrategy(
+        tf.distribute.cluster_resolver.SimpleClusterResolver(
+            {"worker": ["a:1", "b:1"], "ps": ["c:1", "d:1"]}
+        ),
+        tf.distribute.experimental.partitioners.FixedShardsPartitioner(2),
+    )
+    assert strategy._should_use_with_coordinator
+    coordinator = tf.distribute.experimental.coordinator.ClusterCoordinator(strategy)
+    assert tf.distribute.coordinator.ClusterCoordinator(strategy) is coordinator
+    with strategy.scope():
+        total = tf.Variable(np.zeros(4, "float32"))
+
+    def dataset_fn(context):
+        assert context.num_input_pipelines == 2
+        rows = np.full((3, 4), 10.0**context.input_pipeline_id, "float32")
+        return tf.data.Dataset.from_tensor_slices(rows).repeat()
+
+    @tf.function
+    def step(iterator):
+        row = next(iterator)
+        total.assign_add(row)
+        return tf.reduce_sum(row)
+
+    iterator = iter(coordinator.create_per_worker_dataset(dataset_fn))
+    values = [coordinator.schedule(step, args=(iterator,)) for _ in range(6)]
+    coordinator.join()
+    assert coordinator.done()
+    assert total.numpy().tolist() == [sum(coordinator.fetch(values)) / 4] * 4
+    strategy.close()
 
 
 def test_requirement_68_steps_are_free_of_infrastructure(strategy):

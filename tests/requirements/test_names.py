@@ -1,7 +1,4 @@
-"""Every API that the documents name, under the paths of TensorFlow's code, doing what they show.
-
-`tf.distribute.experimental.coordinator.ClusterCoordinator` is not part of the engine yet.
-"""
+"""Every API that the documents name, under the paths of TensorFlow's code, doing what they show."""
 
 import io
 

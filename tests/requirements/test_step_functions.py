@@ -1,4 +1,4 @@
-"""Requirements 26-34: the functions of the loop's side, which call a step with the next batch."""
+"""Requirements 26-35: the functions of the loop's side, which call a step with the next batch."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,11 @@ from requirement_cases import make_linear
 from podium.compat import keras
 from podium.compat import tensorflow as tf
 from podium.compat.keras.engine import training
+from tests.distribute.parameter_server.local_cluster import (
+    LocalStrategy,
+    applied_steps,
+    coordinator_of,
+)
 
 from .helpers import flat_weights, make_engine, make_fork, make_network, make_samples
 
@@ -265,3 +270,43 @@ def test_requirement_34_steps_are_compiled_unless_run_eagerly():
     for size in (2, 3):
         assert relaxed(tf.zeros((size,))).numpy().tolist() == [1.0] * size
         assert old_name(tf.zeros((size,))).numpy().tolist() == [1.0] * size
+
+
+def test_requirement_35_steps_are_scheduled_on_a_cluster_coordinator():
+    """With a cluster coordinator `train_function` schedules the compiled function on it: with the
+    steps of an execution at that moment (001), and with the iterator alone (002, 004). The function
+    that it schedules is not itself.
+    """
+    expected = {k: train_engine("001", steps_per_execution=k)[1] for k in (1, 3)}
+    for number in ("001", "002"):
+        for k in (1, 3):
+            strategy = LocalStrategy(num_workers=1)
+            with strategy.scope():
+                model = make_network(model_class=make_engine(number))
+                model.compile("sgd", "mse", steps_per_execution=k)
+            history = model.fit(X, Y, **OPTIONS).history
+            assert model._cluster_coordinator is coordinator_of(strategy)
+            assert len(history["loss"]) == 1
+            # 001 schedules only if there are several steps.
+            count = 0 if (number, k) == ("001", 1) else 3 // k
+            assert applied_steps(strategy) == [count]
+            assert (model.train_function is model.train_tf_function) == (count == 0)
+            np.testing.assert_allclose(flat_weights(model), expected[k], rtol=1e-5, atol=1e-6)
+            strategy.close()
+
+    strategy = LocalStrategy(num_workers=1)
+    with strategy.scope():
+        model = make_fork()()
+    reduction = keras.losses.Reduction.SUM
+    model.compile("sgd", keras.losses.MeanSquaredError(reduction=reduction), metrics=[])
+    alone = make_fork()()
+    alone.compile("sgd", keras.losses.MeanSquaredError(reduction=reduction), metrics=[])
+    dataset = tf.data.Dataset.from_tensor_slices((X, Y)).batch(4)
+    for each in (model, alone):
+        each(X)
+        each.dense.set_weights([np.ones((3, 1), "float32"), np.zeros(1, "float32")])
+        each.fit(dataset, epochs=2, verbose=0)
+    assert applied_steps(strategy)[0] >= 6
+    for left, right in zip(model.dense.get_weights(), alone.dense.get_weights(), strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-6)
+    strategy.close()

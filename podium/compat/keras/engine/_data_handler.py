@@ -9,6 +9,7 @@ from podium import data
 from podium._typing import Tree
 from podium.core import tree_leaves
 from podium.data import Iterator, StepsPerExecution
+from podium.distribute.coordinator import ClusterCoordinator
 
 _DEFAULTS = {"max_queue_size": 10, "workers": 1, "use_multiprocessing": False}
 
@@ -76,15 +77,57 @@ class DataHandler(data.DataHandler):
             workers={name: value for name, value in given.items() if value != _DEFAULTS[name]},
         )
 
+    def sync(self) -> None:
+        """Do nothing: steps of this process wait for each other themselves."""
 
-def get_data_handler(*args: Any, **kwargs: Any) -> DataHandler:
-    """Return the DataHandler for a source; accepts its arguments.
+    def resolve_logs(self, logs: Tree) -> Tree:
+        """Return the logs as they are."""
+        return logs
+
+
+class ClusterCoordinatorDataHandler(DataHandler):
+    """The DataHandler of a model with a cluster coordinator: this process reads the batches, and
+    `schedule` sends them.
+
+    Args:
+        coordinator: The coordinator of the model's strategy.
+        *args: See `DataHandler`.
+        **kwargs: See `DataHandler`.
 
     Example:
         >>> from podium.compat.keras.engine import data_adapter
-        >>> data_adapter.get_data_handler(np.ones((70, 2)), model=None, workers=1).inferred_steps
+        >>> issubclass(data_adapter._ClusterCoordinatorDataHandler, data_adapter.DataHandler)
+        True
+    """
+
+    def __init__(self, coordinator: ClusterCoordinator, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self._coordinator = coordinator
+
+    def sync(self) -> None:
+        """Wait until all scheduled steps have ended."""
+        self._coordinator.join()
+
+    def resolve_logs(self, logs: Tree) -> Tree:
+        """Wait for the results of scheduled steps, and return their values."""
+        return self._coordinator.fetch(logs)
+
+
+def get_data_handler(*args: Any, **kwargs: Any) -> DataHandler:
+    """Return the DataHandler for a model: that of a cluster coordinator if the model has one.
+
+    Args:
+        *args: See `DataHandler`.
+        **kwargs: See `DataHandler`.
+
+    Example:
+        >>> from podium.compat.keras.engine import data_adapter
+        >>> data_adapter.get_data_handler(np.ones((70, 2))).inferred_steps
         3
     """
+    coordinator = getattr(kwargs.get("model"), "_cluster_coordinator", None)
+    if coordinator is not None:
+        return ClusterCoordinatorDataHandler(coordinator, *args, **kwargs)
     return DataHandler(*args, **kwargs)
 
 

@@ -1,5 +1,8 @@
 """`keras.engine.data_adapter`: what `fit` makes of its data."""
 
+from podium.compat.keras.engine._data_handler import (
+    ClusterCoordinatorDataHandler as _ClusterCoordinatorDataHandler,
+)
 from podium.compat.keras.engine._data_handler import DataHandler as DataHandler
 from podium.compat.keras.engine._data_handler import get_data_handler as get_data_handler
 from podium.compat.keras.engine._data_handler import single_batch_iterator as single_batch_iterator
