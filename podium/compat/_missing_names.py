@@ -54,6 +54,9 @@ data_experimental = make_getattr(f"{_TENSORFLOW}.data.experimental", "tf.data.ex
 dtypes = make_getattr(f"{_TENSORFLOW}.dtypes", "tf.dtypes")
 errors = make_getattr(f"{_TENSORFLOW}.errors", "tf.errors")
 experimental = make_getattr(f"{_TENSORFLOW}.experimental", "tf.experimental")
+keras_experimental = make_getattr(
+    "podium.compat.keras.experimental", "keras.experimental", library="Keras"
+)
 gfile = make_getattr(f"{_TENSORFLOW}.io.gfile", "tf.io.gfile")
 image = make_getattr(f"{_TENSORFLOW}.image", "tf.image")
 io = make_getattr(f"{_TENSORFLOW}.io", "tf.io")

@@ -23,6 +23,7 @@ from podium.utils._image_io import load_img as load_img
 from podium.utils._image_io import save_img as save_img
 from podium.utils._plot_model import plot_model as plot_model
 from podium.utils._session import clear_session as clear_session
+from podium.utils._sidecar_evaluator import SidecarEvaluator as SidecarEvaluator
 from podium.utils._split_dataset import split_dataset as split_dataset
 from podium.utils._text_dataset import text_dataset_from_directory as text_dataset_from_directory
 from podium.utils._timeseries import timeseries_dataset_from_array as timeseries_dataset_from_array

@@ -23,6 +23,7 @@ from podium.compat.keras import backend as backend
 from podium.compat.keras import config as config
 from podium.compat.keras import dtype_policies as dtype_policies
 from podium.compat.keras import engine as engine
+from podium.compat.keras import experimental as experimental
 from podium.compat.keras import mixed_precision as mixed_precision
 from podium.compat.keras import preprocessing as preprocessing
 from podium.compat.keras import tree as tree

@@ -8,3 +8,9 @@ from podium.distribute.cluster_resolver._cluster_resolvers import (
 from podium.distribute.cluster_resolver._cluster_resolvers import (
     TFConfigClusterResolver as TFConfigClusterResolver,
 )
+from podium.distribute.cluster_resolver._job_systems import (
+    KubernetesClusterResolver as KubernetesClusterResolver,
+)
+from podium.distribute.cluster_resolver._job_systems import (
+    SlurmClusterResolver as SlurmClusterResolver,
+)

@@ -53,7 +53,7 @@ def load_latest(
         2
     """
     pattern = os.fsdecode(filepath)
-    paths = _newest_first(pattern)
+    paths = newest_files(pattern)
     if not paths:
         raise FileNotFoundError(f"load_latest was given {pattern!r}; there is no such file.")
     skipped: list[str] = []
@@ -82,7 +82,8 @@ def _load(
     return model
 
 
-def _newest_first(filepath: str) -> list[str]:
+def newest_files(filepath: str) -> list[str]:
+    """Return the files that `ModelCheckpoint` has written to a path, the newest one first."""
     if os.path.isdir(filepath):
         pattern = os.path.join(glob.escape(filepath), "*")
     elif "{" in filepath:

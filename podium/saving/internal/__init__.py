@@ -1,6 +1,7 @@
 """What other packages of Podium may use of `podium.saving` beyond its public API. Not for users."""
 
 from podium.saving.checkpoints._checkpoint_directory import CheckpointContents as CheckpointContents
+from podium.saving.checkpoints._newest import newest_files as newest_files
 from podium.saving.checkpoints._orbax import contain_shards as contain_shards
 from podium.saving.formats._model_file import UNSUPPORTED_SUFFIXES as UNSUPPORTED_SUFFIXES
 from podium.saving.formats._model_file import check_suffix as check_suffix
