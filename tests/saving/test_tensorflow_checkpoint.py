@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import podium
+from podium.saving.formats._tensorflow_checkpoint import write_checkpoint
 from podium.saving.io._errors import InvalidFileError
 from podium.saving.tensorflow_files._checkpoint_state import read_state, write_state
 from podium.saving.tensorflow_files._object_graph import read_object_graph
@@ -167,6 +168,23 @@ def test_checkpoint_by_names_of_variables_is_loaded(tmp_path):
         build("other").load_weights(tmp_path / "v1")
     with pytest.raises(ValueError, match=r"'dense/bias' has shape \(4,\), and 'dense/bias' in the"):
         build("dense", 4).load_weights(tmp_path / "v1")
+
+
+def test_model_is_found_in_a_checkpoint_of_several_objects(tmp_path):
+    """`tf.train.Checkpoint(step=step, optimizer=optimizer, net=model)`, as TensorFlow's guide has."""
+
+    def build():
+        return podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
+
+    model, other, restored = build(), build(), build()
+    objects = {"step": podium.Variable(5), "optimizer": podium.optimizers.Adam(), "net": model}
+    objects["optimizer"].build(model.trainable_variables)
+    write_checkpoint("test", str(tmp_path / "ck"), objects, model.weights)
+    assert restored.load_weights(tmp_path / "ck").unexpected == []
+    np.testing.assert_array_equal(restored.get_weights()[0], model.get_weights()[0])
+    write_checkpoint("test", str(tmp_path / "two"), {"a": model, "b": other}, model.weights)
+    with pytest.raises(ValueError, match=r"kernel' \(3, 2\) \(not in the checkpoint\)"):
+        restored.load_weights(tmp_path / "two")
 
 
 def test_report_has_the_assertions_of_a_tensorflow_status():

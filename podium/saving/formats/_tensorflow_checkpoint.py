@@ -49,7 +49,6 @@ _NO_WEIGHTS = (
     "_random_generator",
     "seed_generator",
 )
-_WRAPPERS = {"model", "root", "save_counter", "optimizer"}  # children of `Checkpoint(model=model)`
 
 
 class _Matches(NamedTuple):
@@ -86,9 +85,25 @@ def plan_checkpoint_load(
         pairs, report = _match_by_name(model.weights, bundle)
         problems = report.mismatched + report.missing
         return _make_plan(bundle, model.name, pairs, report, skip_mismatch, problems)
-    children = nodes[0].children
-    start = 0 if children.keys() - _WRAPPERS else children.get("model", 0)
+    start = _find_model(model, nodes)
     return plan_objects_load(bundle, nodes, start, model, model.name, model.weights, skip_mismatch)
+
+
+def _find_model(model: SavableModel, nodes: ObjectGraph) -> int:
+    """Return the node of the model: the root; or, in `tf.train.Checkpoint(step=step, net=model)`,
+    the only child with something that the model has.
+    """
+    names = [name for name, _ in objects_by_name(model) if name not in _NO_WEIGHTS]
+
+    def is_model(node: int) -> bool:
+        return any(_find_child(nodes[node].children, name) is not None for name in names)
+
+    children = {
+        child
+        for name, child in nodes[0].children.items()
+        if name not in _NO_WEIGHTS and not is_optimizer_node(nodes[child]) and is_model(child)
+    }
+    return children.pop() if not is_model(0) and len(children) == 1 else 0
 
 
 def plan_objects_load(
