@@ -41,6 +41,11 @@ _UNSCALED_TWICE = (
     "get_unscaled_gradients has divided gradients by the loss scale, and the loss was not "
     "multiplied by it. Differentiate `optimizer.get_scaled_loss(loss)`."
 )
+_NOT_UNSCALED = (
+    "get_scaled_loss was called, and get_unscaled_gradients was not: apply_gradients takes the "
+    "gradients for those of the scaled loss, and divides them by the loss scale. Pass it "
+    "`optimizer.get_unscaled_gradients(tape.gradient(scaled_loss, variables))`."
+)
 
 
 @add_optimizer
@@ -144,6 +149,7 @@ class LossScaleOptimizer(Optimizer):
             else None
         )
         self._loss_was_scaled = False  # whether the user has called `scale_loss`
+        self._must_be_unscaled = False  # whether `get_scaled_loss` has been called
         self._gradients_were_unscaled = False  # and `get_unscaled_gradients`
         self._warned_about_scaling = False
         self._num_gradients = count_gradients()  # of all tapes before
@@ -238,6 +244,7 @@ class LossScaleOptimizer(Optimizer):
             >>> float(gradients[0]), float(w)
             (6.0, 0.0)
         """
+        self._must_be_unscaled = True
         if callable(loss) and not isinstance(loss, (Tensor, Variable)):
             return lambda: self.scale_loss(loss())
         return self.scale_loss(loss)
@@ -338,6 +345,9 @@ class LossScaleOptimizer(Optimizer):
         """
         is_unscaled = self._gradients_were_unscaled
         if self._loss_was_scaled:
+            if self._must_be_unscaled and not is_unscaled and not self._warned_about_scaling:
+                self._warned_about_scaling = True
+                warn_user(_NOT_UNSCALED)
             return not is_unscaled
         if not is_unscaled and active_scale() is not None:
             return False

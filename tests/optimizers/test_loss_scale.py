@@ -218,3 +218,15 @@ def test_replicas_agree_on_skipping_a_step():
     strategy.run(lambda: step(True))
     strategy.run(lambda: step(False))
     assert float(w) == 1.0 - 2.0 * (last + 1) and float(optimizer.loss_scale) == 4.0
+
+
+def test_get_scaled_loss_without_get_unscaled_gradients_warns():
+    optimizer = podium.optimizers.LossScaleOptimizer(podium.optimizers.SGD(1.0), initial_scale=4.0)
+    w = podium.Variable(1.0)
+    with podium.GradientTape() as tape:
+        loss = w * 2
+        optimizer.get_scaled_loss(loss)
+    message = "get_scaled_loss was called, and get_unscaled_gradients was not"
+    with pytest.warns(UserWarning, match=message) as caught:
+        optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+    assert float(w) == 0.5 and caught[0].filename == __file__
