@@ -22,6 +22,7 @@ from podium._typing import Logs, PathLike
 from podium.callbacks._callback import Callback
 from podium.callbacks._checkpointable_run import CheckpointableRun
 from podium.callbacks._console import write_stdout
+from podium.distribute.internal import report_checkpoint, should_stop_at_checkpoint
 from podium.saving import CheckpointManager, Restored
 from podium.saving.internal import CheckpointContents, contain_shards, dump_json, encode
 
@@ -190,8 +191,14 @@ class BackupAndRestore(Callback):
         self._steps += run.new_steps
         if self._signalled:
             self._exit_process(run.state())
-        elif self._is_due(run) and not self.model.stop_training:
-            self._save(run.state())
+        elif not self.model.stop_training:
+            # At these safepoints all workers are at the same step, whatever their clocks say.
+            workers_agree = run.stage == "epoch_end" or self._is_due_by_steps()
+            saves = self._is_due(run)
+            if saves:
+                self._save(run.state())
+            if workers_agree and should_stop_at_checkpoint(self.model.distribute_strategy):
+                self._exit_to_grow(None if saves else run.state())
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Exit in the middle of a validation, if the process received SIGTERM."""
@@ -255,9 +262,11 @@ class BackupAndRestore(Callback):
     def _is_due(self, run: CheckpointableRun) -> bool:
         if run.stage == "epoch_end":
             return self.save_freq == "epoch"
-        by_steps = self._max_steps is not None and self._steps >= self._max_steps
         by_time = self.seconds is not None and time.monotonic() - self._saved_at >= self.seconds
-        return by_steps or by_time
+        return by_time or self._is_due_by_steps()
+
+    def _is_due_by_steps(self) -> bool:
+        return self._max_steps is not None and self._steps >= self._max_steps
 
     def _save(self, contents: CheckpointContents) -> None:
         number, self._serial = self._serial, self._serial + 1
@@ -266,6 +275,8 @@ class BackupAndRestore(Callback):
             self._steps %= self._max_steps
         self._saved_at = time.monotonic()
         self._report(f"saved checkpoint {number}")
+        if not contents.state["fresh"] and jax.process_index() == 0:
+            report_checkpoint(self.backup_dir, contents.state["taken"])
         if not self._verified and not contents.state["fresh"]:
             self._verified = True
             self._verify(number, contents)
@@ -314,6 +325,14 @@ class BackupAndRestore(Callback):
             "The process received SIGTERM and exits. Start it again to resume from "
             f"{self.backup_dir!r}.\n"
         )
+        raise SystemExit(self.exit_code)
+
+    def _exit_to_grow(self, contents: CheckpointContents | None) -> None:
+        """Exit at a checkpoint: `podium launch --ray` continues from it with more workers."""
+        if contents is not None:
+            self._save(contents)
+        self._manager.wait()
+        self._signalled = True  # nothing more is saved
         raise SystemExit(self.exit_code)
 
 

@@ -18,6 +18,7 @@ from podium.callbacks._logs import to_python
 from podium.callbacks._monitor import MonitorCallback
 from podium.core import closest_match, warn_user
 from podium.core.internal import check_int
+from podium.distribute.internal import report_checkpoint
 from podium.layers import Layer
 from podium.saving.internal import UNSUPPORTED_SUFFIXES, check_suffix, delete_bundle
 
@@ -304,6 +305,9 @@ class ModelCheckpoint(MonitorCallback):
 
     def _save(self, path: str) -> None:
         self._write(path)
+        iterations = getattr(getattr(self.model, "optimizer", None), "iterations", None)
+        if iterations is not None:
+            report_checkpoint(self.filepath, int(iterations))
         self._written = [*(other for other in self._written if other != path), path]
         while self.max_to_keep is not None and len(self._written) > self.max_to_keep:
             oldest = self._written.pop(0)

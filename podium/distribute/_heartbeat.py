@@ -2,7 +2,8 @@
 
 Every worker keeps a connection to worker 0 and sends a message at regular intervals. A process that
 is killed closes its connection at once; a machine that is gone stops sending. Without this, the
-others would wait for it in a collective.
+others would wait for it in a collective. Not used under `podium launch --ray`, where Ray and JAX
+find lost workers.
 """
 
 from __future__ import annotations
@@ -208,7 +209,7 @@ class Heartbeat:
         is the usual cause; wait until it is known.
         """
         text = "".join(traceback.format_exception_only(kind, error)).strip()
-        if any(pattern in text for pattern in _COLLECTIVE_ERRORS):
+        if is_collective_error(text):
             # Meanwhile the thread finds out which worker it was, and ends the process.
             time.sleep(min(5.0, self._heartbeat))
         self._failed = True
@@ -240,6 +241,11 @@ class _Peer:
         self.last_seen = time.monotonic()
         *lines, self._incomplete = (self._incomplete + data).split(b"\n")
         return [line.decode(errors="replace") for line in lines]
+
+
+def is_collective_error(text: str) -> bool:
+    """Return whether an error may be due to the loss of another worker."""
+    return any(pattern in text for pattern in _COLLECTIVE_ERRORS)
 
 
 def end_process(message: str) -> None:

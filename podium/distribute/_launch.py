@@ -1,5 +1,5 @@
-"""`podium launch`: starts several workers of a script on this machine, and stops all when one
-fails or a signal asks for it.
+"""`podium launch` without Ray: starts several workers of a script on this machine, and stops all
+when one fails or a signal asks for it. `_launch_command.py` reads the command line.
 
 Each worker gets its cluster in `TF_CONFIG`. No worker outlives the launcher: a signal is passed on
 to the workers, which get time to save; if the launcher itself is killed, the system kills its
@@ -9,7 +9,6 @@ end with it, unless they are in a session of their own. Does not import JAX.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -19,14 +18,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from types import FrameType
 from typing import IO
 
 from podium.distribute._heartbeat import LOST_PEER, end_process
+from podium.distribute._launcher_signals import announce_signal, receive_signals, report
 
 _TERMINATION_SECONDS = 10.0  # between SIGTERM and SIGKILL, after a worker has failed
-_GRACE_SECONDS = 30.0  # the same after a signal: time to save a checkpoint
+GRACE_SECONDS = 30.0  # the same after a signal: time to save a checkpoint
 _POLL_SECONDS = 0.05
 _PIPE_VARIABLE = "PODIUM_LAUNCHER_PIPE"  # the file descriptor of the pipe, for the workers
 # Runs in the process of a worker, ahead of the worker's own command: asks Linux (PR_SET_PDEATHSIG)
@@ -38,56 +36,8 @@ ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 if os.getppid() == int(sys.argv[1]):
     os.execv(sys.argv[2], sys.argv[2:])
 """
-# What each signal to the launcher sends to the workers; SIGHUP would end them without a checkpoint.
-_FORWARDED = {
-    signal.SIGINT: signal.SIGINT,
-    signal.SIGTERM: signal.SIGTERM,
-    signal.SIGHUP: signal.SIGTERM,
-}
 # How long to wait for the worker that failed, after another one has ended because of it.
 _CAUSE_SECONDS = 5.0
-
-
-def main(arguments: list[str]) -> int:
-    """Run `podium launch` with its arguments, and return the exit status: that of the first worker
-    that failed.
-    """
-    parser = argparse.ArgumentParser(
-        prog="podium launch",
-        description="Start a script several times on this machine, as the workers of one "
-        "MultiWorkerMirroredStrategy. Their "
-        "output is prefixed with the index of the worker. When one fails, all are stopped. SIGINT, "
-        "SIGTERM and SIGHUP are passed on to the workers, which may save and exit.",
-    )
-    parser.add_argument("--workers", type=int, default=2, help="number of workers (2)")
-    parser.add_argument(
-        "--devices", type=int, help="number of virtual CPU devices of each worker (1)"
-    )
-    parser.add_argument(
-        "--heartbeat",
-        type=float,
-        help="seconds of silence after which a worker counts as lost (30)",
-    )
-    parser.add_argument(
-        "--grace",
-        type=float,
-        default=_GRACE_SECONDS,
-        help="seconds between a signal and the end of workers that still run (30)",
-    )
-    parser.add_argument("script", help="the script, or -m for a module")
-    parser.add_argument(
-        "script_arguments", nargs=argparse.REMAINDER, metavar="arguments", help="its arguments"
-    )
-    options = parser.parse_args(arguments)
-    if options.workers < 1:
-        parser.error(f"--workers {options.workers}: at least 1 was expected.")
-    return launch(
-        [options.script, *options.script_arguments],
-        options.workers,
-        options.devices,
-        options.heartbeat,
-        options.grace,
-    )
 
 
 def launch(
@@ -95,7 +45,7 @@ def launch(
     workers: int,
     devices: int | None = None,
     heartbeat: float | None = None,
-    grace: float = _GRACE_SECONDS,
+    grace: float = GRACE_SECONDS,
 ) -> int:
     """Run workers until they end.
 
@@ -116,7 +66,7 @@ def launch(
     with contextlib.ExitStack() as stack:
         stack.callback(os.close, write_end)
         stack.callback(_kill, processes)
-        received = stack.enter_context(_receive_signals())
+        received = stack.enter_context(receive_signals())
         try:
             for worker in range(workers):
                 processes.append(_start(command, worker, addresses, devices, heartbeat, read_end))
@@ -154,42 +104,12 @@ def _wait_for_workers(
     return status
 
 
-@contextlib.contextmanager
-def _receive_signals() -> Iterator[list[int]]:
-    """Collect the signals that arrive, instead of being ended by them. They can be received in the
-    main thread only.
-    """
-    received: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
-
-    def record(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-
-    previous = {
-        number: signal.signal(number, record)
-        for number in _FORWARDED
-        if signal.getsignal(number) is not signal.SIG_IGN  # nohup, or in the background
-    }
-    try:
-        yield received
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-
 def _stop_after_signal(
     processes: list[subprocess.Popen[bytes]], received: list[int], grace: float
 ) -> int:
     """Pass a signal on to the workers, wait for them, and return the exit status."""
     number = received[0]
-    name = signal.Signals(number).name
-    sys.stderr.write(
-        f"podium launch: received {name}; the workers have {grace:g} seconds to save and exit.\n"
-    )
-    sys.stderr.flush()
-    _stop(processes, _FORWARDED[signal.Signals(number)], grace, received)
+    _stop(processes, announce_signal(number, grace), grace, received)
     codes = [process.returncode for process in processes]
     return LOST_PEER if all(code == LOST_PEER for code in codes) else 128 + number
 
@@ -256,10 +176,7 @@ def _wait(processes: list[subprocess.Popen[bytes]], timeout: float, received: li
                 if suspects:
                     description += f", because of worker {suspects[0]} which does not end"
                 deadline = time.monotonic() + (0.0 if suspects else timeout)
-                sys.stderr.write(
-                    f"podium launch: worker {first[0]} {description}; all workers are stopped.\n"
-                )
-                sys.stderr.flush()
+                report(f"worker {first[0]} {description}; all workers are stopped.")
         is_over = all(code is not None for code in codes) or time.monotonic() > deadline
         if is_over or received:
             if first is None:

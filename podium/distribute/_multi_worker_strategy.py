@@ -4,6 +4,7 @@ JAX's distributed runtime.
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import threading
@@ -22,10 +23,13 @@ from podium.distribute._heartbeat import Heartbeat, end_process
 from podium.distribute._launch import watch_launcher
 from podium.distribute._layout import Layout, make_mesh
 from podium.distribute._mesh_strategy import MeshStrategy
+from podium.distribute.elastic._member import connect_to_launcher, exit_on_errors
 from podium.telemetry.internal import measure
 
-# JAX's own heartbeats would abort a job that was suspended as a whole, which ours do not.
-_JAX_HEARTBEAT_SECONDS = 7 * 86_400
+# JAX's own heartbeats would abort a job that was suspended as a whole, which ours do not. Under
+# `podium launch --ray`, which starts an aborted job again, they are used instead of ours.
+_NO_JAX_HEARTBEAT = 7 * 86_400
+_ELASTIC_SHUTDOWN_SECONDS = 600  # for which workers that have ended wait for the chief to save
 _joined: dict[str, Any] = {}  # the cluster of this process, which can join only one
 
 
@@ -164,12 +168,14 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int, bind_host: str | Non
     if cluster.is_chief:
         bind_host = choose_bind_host(cluster, bind_host)
     watch_launcher()
+    is_elastic = connect_to_launcher()
     reserve_cpu_threads()
     if cluster.num_workers > 1:
         os.environ.setdefault("PJRT_NPROC", str(max(8, os.cpu_count() or 1)))
     jax.config.update("jax_enable_preemption_service", False)  # it would intercept SIGTERM
     # Lets us report which worker was lost before JAX aborts.
-    jax.config.update("jax_enable_recoverability", True)
+    jax.config.update("jax_enable_recoverability", not is_elastic)
+    shutdown_timeout = max(10, int(2 * heartbeat))
     try:
         jax.distributed.initialize(
             cluster.coordinator,
@@ -177,8 +183,8 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int, bind_host: str | Non
             cluster.worker,
             cluster_detection_method="deactivate",
             initialization_timeout=timeout,
-            heartbeat_timeout_seconds=_JAX_HEARTBEAT_SECONDS,
-            shutdown_timeout_seconds=max(10, int(2 * heartbeat)),
+            heartbeat_timeout_seconds=math.ceil(heartbeat) if is_elastic else _NO_JAX_HEARTBEAT,
+            shutdown_timeout_seconds=_ELASTIC_SHUTDOWN_SECONDS if is_elastic else shutdown_timeout,
             coordinator_bind_address=join_address(bind_host or cluster.host, cluster.port),
         )
     except RuntimeError as error:
@@ -192,9 +198,11 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int, bind_host: str | Non
     if cluster.num_workers > 1:
         if jax.default_backend() == "cpu":
             check_gloo_address(cluster)
-        _joined["heartbeat"] = _start_heartbeat(
-            cluster, heartbeat, timeout, bind_host or cluster.host
-        )
+        if is_elastic:
+            exit_on_errors(cluster.worker)
+        else:
+            host = bind_host or cluster.host
+            _joined["heartbeat"] = _start_heartbeat(cluster, heartbeat, timeout, host)
 
 
 def _start_heartbeat(cluster: Cluster, seconds: float, timeout: int, bind_host: str) -> Heartbeat:

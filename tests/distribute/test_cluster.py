@@ -23,7 +23,8 @@ from podium.callbacks import CallbackList
 from podium.core._context import override
 from podium.distribute._cluster import first_node_name
 from podium.distribute._heartbeat import Heartbeat
-from podium.distribute._launch import launch, main
+from podium.distribute._launch import launch
+from podium.distribute._launch_command import main
 
 
 def tf_config(kind, index, **tasks):

@@ -4,10 +4,18 @@
 from podium.distribute._current_strategy import num_traced_replicas as num_traced_replicas
 
 # The command `podium launch`.
-from podium.distribute._launch import main as main
+from podium.distribute._launch_command import main as main
 
 # Measures the seconds that summing arrays over the replicas of a layout takes.
 from podium.distribute._measure_collectives import measure_all_reduce as measure_all_reduce
 
 # Reduces a value of several replicas to one; other values are returned as they are.
 from podium.distribute._reduce_per_replica import reduce_replicas as reduce_replicas
+
+# Reports a checkpoint to `podium launch --ray`, if that has started this process.
+from podium.distribute.elastic._member import report_checkpoint as report_checkpoint
+
+# Whether `podium launch --ray` wants to form the group of workers again at this checkpoint.
+from podium.distribute.elastic._member import (
+    should_stop_at_checkpoint as should_stop_at_checkpoint,
+)
