@@ -146,7 +146,8 @@ def _check_local(options: argparse.Namespace) -> int:
     """
     names = ("address", "cpus_per_worker", "gpus_per_worker", "resource", "env", "wait")
     for name in (*names, "one_per_node", "max_restarts"):
-        if getattr(options, name) not in (None, False):
+        value = getattr(options, name)
+        if value is not None and value is not False:
             raise ValueError(
                 f"--{name.replace('_', '-')} was given without --ray. Add --ray to run the workers "
                 "on a Ray cluster."

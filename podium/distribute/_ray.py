@@ -15,6 +15,8 @@ import tempfile
 import warnings
 from typing import Any
 
+from podium.distribute._cluster import is_loopback_name
+
 _OBJECT_STORE_BYTES = 200 << 20  # of a local cluster
 # Runs in a process of its own: removes the folder of a local cluster when this process has ended,
 # in whatever way. Processes of Ray may write to it for a moment longer.
@@ -41,12 +43,14 @@ def import_ray(purpose: str = "Parameter servers run", address: str | None = Non
     Raises:
         ImportError: Ray is not installed.
     """
+    if address is None or is_loopback_name(address.rpartition(":")[0].strip("[]")):
+        # Where Ray supports single machines only, it binds to the loopback interface; elsewhere it
+        # replaces a loopback address by the machine's own.
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     if "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ and address is None:
         os.environ["RAY_AUTH_MODE"] = "token"
         if "RAY_AUTH_TOKEN" not in os.environ and "RAY_AUTH_TOKEN_PATH" not in os.environ:
             os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
-        # Where Ray supports single machines only, it binds to the loopback interface.
-        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray

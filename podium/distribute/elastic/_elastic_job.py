@@ -300,8 +300,8 @@ class ElasticJob:
             return True
         report(
             f"{worker} {end.reason}; the job ends, since the group was formed again "
-            f"{_quantity(limit, 'time')} without a new checkpoint (--max-restarts). It continues from "
-            "its last checkpoint when it is started again."
+            f"{_quantity(limit, 'time')} without a new checkpoint (--max-restarts). Started again, "
+            "it continues from its last checkpoint."
         )
         return False
 

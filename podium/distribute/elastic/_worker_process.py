@@ -1,8 +1,8 @@
 """WorkerProcess: the actor that runs a worker's script on a node of a Ray cluster.
 
-The script is a process of its own, as under `podium launch` without Ray. It ends with the actor:
-Linux kills it, and elsewhere it sees that its socket was closed. Imports nothing of Podium: Ray
-sends this module to nodes as it is, so that an actor starts without importing JAX.
+The script is a process of its own, as under `podium launch` without Ray. It ends with the actor,
+and so do the processes that it has started. Imports nothing of Podium: Ray sends this module to
+nodes as it is, so that an actor starts without importing JAX.
 """
 
 from __future__ import annotations
@@ -31,6 +31,17 @@ if sys.platform.startswith("linux"):
 signal.pthread_sigmask(signal.SIG_SETMASK, ())
 if os.getppid() == int(sys.argv[1]):
     os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+# Runs as a process of its own, which Ray does not know: when the actor ends, in whatever way, it
+# ends the processes that the script has started, unless the script has ended well.
+_END_PROCESSES = """
+import os, signal, sys
+if not os.fork() and not sys.stdin.read():
+    try:
+        os.killpg(int(sys.argv[1]), signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 """
 
 
@@ -152,7 +163,16 @@ class WorkerProcess:
         ]
         for reader in readers:
             reader.start()
+        guard = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _END_PROCESSES, str(process.pid)],
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         status = process.wait()
+        guard.communicate(b"" if status else b"ended well")
         for reader in readers:
             reader.join(_OUTPUT_SECONDS)
         self._add("end", str(status))

@@ -82,7 +82,7 @@ def descendants(pid):
 class Job:
     """`podium launch --ray` in a process, with its output so far as `lines`."""
 
-    def __init__(self, *arguments, **environment):
+    def __init__(self, *arguments, cwd=None, **environment):
         self.lines = []
         self._new_lines = queue.Queue()
         self.process = subprocess.Popen(
@@ -91,9 +91,11 @@ class Job:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            cwd=cwd,
             start_new_session=True,
         )
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self):
         for line in self.process.stdout:
@@ -136,3 +138,5 @@ class Job:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()
+        self._reader.join(30)
+        self.process.stdout.close()
