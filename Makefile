@@ -77,6 +77,12 @@ fuzz: $(INSTALLED)
 soak-workers: $(INSTALLED)
 	$(RUN) -m tests.distribute.parameter_server.kill_processes --count 50
 
+# A job of four workers on a Ray cluster of local nodes loses two nodes and gains one, twice; each run
+# must end with the weights of an undisturbed one. A short version runs in `make test`.
+.PHONY: soak-elastic
+soak-elastic: $(INSTALLED)
+	$(RUN) -m tests.distribute.elastic.lose_nodes --workers 4 --runs 2
+
 # The overhead over plain JAX, as tables of ratios.
 bench-self: $(INSTALLED)
 	$(RUN) benchmarks/run.py --check

@@ -22,7 +22,12 @@ from podium._typing import Logs, PathLike
 from podium.callbacks._callback import Callback
 from podium.callbacks._checkpointable_run import CheckpointableRun
 from podium.callbacks._console import write_stdout
-from podium.distribute.internal import report_checkpoint, should_stop_at_checkpoint
+from podium.distribute.internal import (
+    LauncherConnection,
+    launcher_connection,
+    report_checkpoint,
+    should_grow_at_checkpoint,
+)
 from podium.saving import CheckpointManager, Restored
 from podium.saving.internal import CheckpointContents, contain_shards, dump_json, encode
 
@@ -156,6 +161,7 @@ class BackupAndRestore(Callback):
         self._handler: Any = None  # the one that SIGTERM had before
         self._handles = False
         self._watchdog: threading.Timer | None = None
+        self._launcher: LauncherConnection | None = None  # while its signals are handled here
 
     def get_state(self) -> None:
         """Return None: when to save next does not change what is trained."""
@@ -174,7 +180,7 @@ class BackupAndRestore(Callback):
             except BaseException:
                 self._save_interrupted(run)
                 raise
-            if self._signalled:
+            if self._signalled or (self._launcher is not None and self._launcher.stops):
                 self._exit_process(None)
             self._manager.wait()
             if self.delete_checkpoint and jax.process_index() == 0:
@@ -184,6 +190,8 @@ class BackupAndRestore(Callback):
 
     def on_safepoint(self, run: CheckpointableRun) -> None:
         """Save if that is due; exit if the process received SIGTERM."""
+        if self._launcher is not None and self._launcher.pass_safepoint():
+            self._signalled = True
         if run.stage == "begin":  # callbacks have state, such as the length of a log to append to
             self._save(run.state())
             return
@@ -197,7 +205,7 @@ class BackupAndRestore(Callback):
             saves = self._is_due(run)
             if saves:
                 self._save(run.state())
-            if workers_agree and should_stop_at_checkpoint(self.model.distribute_strategy):
+            if workers_agree and should_grow_at_checkpoint(self.model.distribute_strategy):
                 self._exit_to_grow(None if saves else run.state())
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
@@ -230,6 +238,9 @@ class BackupAndRestore(Callback):
             self._report(f"resuming from checkpoint {checkpoint.step}")
         if self.on_sigterm and threading.current_thread() is threading.main_thread():
             self._handler, self._handles = signal.signal(signal.SIGTERM, self._on_signal), True
+            self._launcher = launcher_connection()
+            if self._launcher is not None:
+                self._launcher.is_stoppable = True
 
     def _describe(self, checkpoint: Restored) -> tuple[CheckpointContents, str]:
         contents = CheckpointContents(checkpoint.arrays, checkpoint.state)
@@ -244,6 +255,9 @@ class BackupAndRestore(Callback):
 
     def _end(self) -> None:
         """Release signals, threads and the directory."""
+        if self._launcher is not None:
+            self._launcher.is_stoppable = False
+            self._launcher = None
         if self._handles:
             signal.signal(signal.SIGTERM, self._handler)
             self._handler, self._handles = None, False

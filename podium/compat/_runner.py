@@ -25,7 +25,7 @@ USAGE = """\
 usage: python -m podium script.py [arguments...]
        python -m podium -m module [arguments...]
        python -m podium -c command [arguments...]
-       podium launch [--workers N] script.py [arguments...]
+       podium launch [--ray] [--workers N] script.py [arguments...]
        podium verify [--write-digests] path [paths...]
 
 Run a program written for TensorFlow or Keras, unmodified, on Podium: imports of tensorflow, keras

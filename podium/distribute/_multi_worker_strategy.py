@@ -45,7 +45,7 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
 
     When a worker is lost the others stop: at once if it was killed, within `heartbeat` seconds if
     its machine is gone. They end with status 75 and an error that names it. Start the job again; it
-    continues from its last checkpoint.
+    continues from its last checkpoint. `podium launch --ray` does that by itself.
 
     Args:
         coordinator: The address "host:port" of worker 0. By default the cluster is found in

@@ -26,6 +26,7 @@ _SETTLE_SECONDS = 2.0  # for which capacity below the maximum must be unchanged
 _PLACE_SECONDS = 10.0  # for Ray to place a group for which there is capacity
 _CAUSE_SECONDS = 5.0  # for the others to end, after one has
 _KILL_SECONDS = 5.0
+_AGREE_SECONDS = 5.0  # for workers to report where they are
 _GROWTH_SECONDS = 1.0  # between looks for more capacity
 _POLL_SECONDS = 0.2
 
@@ -72,6 +73,8 @@ class ElasticJob:
         self._chief_node = ""
         self._positions: dict[str, int] = {}  # of the newest checkpoints, by where they are
         self._num_restarts = 0  # without a new checkpoint
+        # The number of safepoints of each worker that has connected, if it has reported one.
+        self._safepoints: dict[int, int | None] = {}
         self._grows = False  # whether the group was asked to stop at its next checkpoint
 
     def run(self) -> int:
@@ -120,6 +123,7 @@ class ElasticJob:
             group.close()
             raise
         self._grows = False
+        self._safepoints = {}
         chief = group.locations[0]
         self._chief_node = chief.node
         report(
@@ -228,14 +232,24 @@ class ElasticJob:
     def _receive(self, group: WorkerGroup, seconds: float) -> None:
         """Show what workers have written, and record the checkpoints of the chief."""
         for event in group.events(seconds):
-            if event.kind != "report":
+            if event.kind == "report":
+                self._record(event)
+            else:
                 write_line(event)
-            elif event.worker == 0:
-                self._record_checkpoint(event)
 
-    def _record_checkpoint(self, event: Event) -> None:
+    def _record(self, event: Event) -> None:
+        """Record what a worker has reported: a checkpoint, or the safepoints that it has passed."""
+        command, _, text = event.text.partition(" ")
+        if command == "connected":
+            self._safepoints[event.worker] = None
+        elif command == "safepoint":
+            self._safepoints[event.worker] = int(text)
+        elif event.worker == 0:
+            self._record_checkpoint(text)
+
+    def _record_checkpoint(self, text: str) -> None:
         """Allow restarts again if the run has never been so far."""
-        position, _, path = event.text.partition(" ")
+        position, _, path = text.partition(" ")
         if int(position) > self._positions.get(path, -1):
             self._positions[path] = int(position)
             self._num_restarts = 0
@@ -250,14 +264,33 @@ class ElasticJob:
     def _ask_to_stop(self, group: WorkerGroup) -> None:
         """Have the group save its next checkpoint and exit, to be formed again with more."""
         self._grows = True
-        group.send("stop")
+        group.send("grow")
         report("there is capacity for more workers; the group stops at its next checkpoint.")
 
     def _stop_after_signal(self, group: WorkerGroup) -> None:
         """Pass a signal on to the workers, and wait for them; not after another signal."""
         num_received = len(self._received)
-        group.send_signal(announce_signal(self._received[0], self._options.grace))
+        number = announce_signal(self._received[0], self._options.grace)
+        if not self._stop_at_safepoint(group):
+            group.send_signal(number)
         self._wait_for_end(group, self._options.grace, num_received)
+
+    def _stop_at_safepoint(self, group: WorkerGroup) -> bool:
+        """Have all workers stop at the same safepoint of `BackupAndRestore`; return whether that is
+        possible.
+        """
+        if set(self._safepoints) != set(range(len(group.locations))):
+            return False
+        group.send("pause")
+        deadline = time.monotonic() + _AGREE_SECONDS
+        while time.monotonic() < deadline and None in self._safepoints.values():
+            self._receive(group, _POLL_SECONDS)
+        reached = [-1 if number is None else number for number in self._safepoints.values()]
+        if min(reached) < 0:
+            group.send("continue")
+            return False
+        group.send(f"stop {max(reached) + 1}")
+        return True
 
     def _wait_for_end(
         self, group: WorkerGroup, seconds: float, num_received: float = math.inf

@@ -12,10 +12,16 @@ from podium.distribute._measure_collectives import measure_all_reduce as measure
 # Reduces a value of several replicas to one; other values are returned as they are.
 from podium.distribute._reduce_per_replica import reduce_replicas as reduce_replicas
 
+# The class of that connection, for annotations.
+from podium.distribute.elastic._member import LauncherConnection as LauncherConnection
+
+# The connection to `podium launch --ray`, if that has started this process.
+from podium.distribute.elastic._member import launcher_connection as launcher_connection
+
 # Reports a checkpoint to `podium launch --ray`, if that has started this process.
 from podium.distribute.elastic._member import report_checkpoint as report_checkpoint
 
 # Whether `podium launch --ray` wants to form the group of workers again at this checkpoint.
 from podium.distribute.elastic._member import (
-    should_stop_at_checkpoint as should_stop_at_checkpoint,
+    should_grow_at_checkpoint as should_grow_at_checkpoint,
 )

@@ -158,7 +158,7 @@ def test_only_a_checkpoint_that_is_further_counts():
     job = make_job(max_restarts=1)
     for path, position, is_further in [("a", 5, True), ("a", 5, False), ("b", 1, True)]:
         assert find_status(job, KILLED) is None
-        job._record_checkpoint(Event(0, "report", f"{position} {path}"))
+        job._record(Event(0, "report", f"checkpoint {position} {path}"))
         assert job._num_restarts == (not is_further)
         job._num_restarts = 0
 

@@ -1,4 +1,4 @@
-"""Training on a Ray cluster that loses a node and gains one. The full form is `make soak-elastic`."""
+"""Training on a Ray cluster that loses a node and gains one; `make soak-elastic` loses more."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from tests.distribute.elastic.ray_nodes import ROOT
 
 
 @pytest.mark.slow
-def test_training_goes_on_with_fewer_and_then_more_workers_and_equals_one_process():
+def test_training_continues_with_fewer_and_then_more_workers_and_equals_one_process():
     process = subprocess.run(
         [sys.executable, "-m", "tests.distribute.elastic.lose_nodes", "--workers=2", "--runs=1"],
         cwd=ROOT,
