@@ -117,4 +117,10 @@ class SparseTensor(metaclass=_SparseTensorFactory):
         indices: The positions, one row each.
         values: The value at each position.
         dense_shape: The shape of the array.
+
+    Example:
+        >>> import podium.compat.tensorflow as tf
+        >>> tf.SparseTensor(indices=[[0, 1]], values=[5.0], dense_shape=[2, 2]).todense()
+        Array([[0., 5.],
+               [0., 0.]], dtype=float32)
     """

@@ -6,7 +6,7 @@ from jax.experimental import sparse
 
 import podium
 from podium import ops
-from podium.compat._source_tools import SparseTensor
+from podium.compat.tensorflow import SparseTensor
 
 X = np.zeros((7, 4), "float32")
 X[:, 1], X[:, 3] = np.arange(7), 1

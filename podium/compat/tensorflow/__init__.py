@@ -6,6 +6,7 @@ from podium import metrics as metrics
 from podium import optimizers as optimizers
 from podium.compat import keras as keras
 from podium.compat._missing_names import tensorflow as __getattr__
+from podium.compat._source_tools import SparseTensor as SparseTensor
 from podium.compat.tensorflow import autograph as autograph
 from podium.compat.tensorflow import compat as compat
 from podium.compat.tensorflow import config as config
