@@ -171,7 +171,7 @@ def test_checkpoint_by_names_of_variables_is_loaded(tmp_path):
 
 
 def test_model_is_found_in_a_checkpoint_of_several_objects(tmp_path):
-    """`tf.train.Checkpoint(step=step, optimizer=optimizer, net=model)`, as TensorFlow's guide has."""
+    """As in TensorFlow's guide: `tf.train.Checkpoint(step=step, optimizer=adam, net=model)`."""
 
     def build():
         return podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
