@@ -10,11 +10,12 @@ import pytest
 import podium
 from podium.core import internal
 
-# Namespaces of constants, a marker, and an interface, of which there are no instances.
+# Namespaces of constants, a mark, a factory and an interface, of which there are no instances.
 WITHOUT_INSTANCES = {
-    "MAP_TO_NONE", "ReduceOp", "Reduction", "ResizeMethod", "StateOwner", "Variable",
-    "VariableAggregation", "VariableSynchronization",
+    "MAP_TO_NONE", "ReduceOp", "Reduction", "ResizeMethod", "SparseTensor", "StateOwner",
+    "Variable", "VariableAggregation", "VariableSynchronization",
 }  # fmt: skip
+STARTS_PROCESSES = {"ParameterServerStrategy"}  # of Ray
 PRIVATE = re.compile(r"podium[\w.]*\._")
 
 
@@ -50,7 +51,7 @@ def test_text_of_an_object_does_not_show_a_private_module(cls):
     if cls.__name__ in WITHOUT_INSTANCES or is_protocol(cls):
         return
     assert cls.__repr__ is not object.__repr__
-    value = make_without_arguments(cls)
+    value = None if cls.__name__ in STARTS_PROCESSES else make_without_arguments(cls)
     if value is not None:
         assert not PRIVATE.search(repr(value)) and not PRIVATE.search(str(value))
 
