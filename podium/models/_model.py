@@ -68,13 +68,14 @@ from podium.models.training._argument_checks import (
 )
 from podium.models.training._input_checks import (
     RUNS,
+    BatchCheck,
     add_feature_axis,
+    build_from_batch,
     check_batch,
     check_indices_of_embeddings,
     check_labels,
     check_loss_value,
     logs_to_list,
-    make_batch_check,
     num_samples,
     warn_nothing_to_train,
 )
@@ -1015,6 +1016,7 @@ class Model(Layer):
             x = x.source  # batches are split when they are placed
         default_step = getattr(type(self), f"{kind}_step") is getattr(Model, f"{kind}_step")
         needs_target = kind != "predict"
+        check = BatchCheck(self, needs_target) if is_checked and default_step else None
         data = DataHandler(
             x,
             y,
@@ -1025,11 +1027,14 @@ class Model(Layer):
             caller=arguments_of,
             output_names=layer_names(self.output) if self.outputs else None,
             same_lengths=default_step,
-            check=make_batch_check(self, needs_target) if is_checked and default_step else None,
+            check=check,
             **options,
         )
         if not is_checked:  # the workers read the batches
             return data
+        if check is not None:
+            build_from_batch(self, data.peek())
+            check.begin()
         check_batch(self, data.peek(), caller, default_step, needs_target)
         if default_step:
             check_indices_of_embeddings(self, x)

@@ -69,8 +69,10 @@ def test_dictionaries_with_an_input_named_y_are_inputs():
 
 @pytest.mark.parametrize("label", [7, -1])
 @pytest.mark.parametrize("bad_batch", [0, 1])
-def test_labels_out_of_range_in_a_dataset_are_named(label, bad_batch):
-    model = podium.Sequential([layers.Input((4,)), layers.Dense(3, activation="softmax")])
+@pytest.mark.parametrize("is_built", [True, False])
+def test_labels_out_of_range_in_a_dataset_are_named(label, bad_batch, is_built):
+    start = [layers.Input((4,))] if is_built else []
+    model = podium.Sequential([*start, layers.Dense(3, activation="softmax")])
     model.compile("sgd", "sparse_categorical_crossentropy")
     labels = np.zeros(8, "int32")
     labels[4 * bad_batch + 1] = label
@@ -81,6 +83,29 @@ def test_labels_out_of_range_in_a_dataset_are_named(label, bad_batch):
     with pytest.raises(ValueError, match=message):
         model.evaluate(iter([(X[:4], labels[:4]), (X[4:], labels[4:])]), verbose=0)
     assert all(np.isfinite(weight).all() for weight in model.get_weights())
+
+
+def embedding_models():
+    """Return models in which an Embedding is the first layer, or behind another model."""
+    stack = [layers.Embedding(5, 2), layers.Flatten(), layers.Dense(1)]
+    unbuilt = podium.Sequential(stack)
+    inputs = layers.Input((3,), dtype="int32")
+    inner = podium.Sequential([layers.Embedding(5, 2), layers.Flatten()])
+    return {"unbuilt": unbuilt, "nested": podium.Model(inputs, layers.Dense(1)(inner(inputs)))}
+
+
+@pytest.mark.parametrize("name", ["unbuilt", "nested"])
+def test_indices_out_of_range_are_named_for_models_without_an_input_and_nested_ones(name):
+    model = embedding_models()[name]
+    model.compile("sgd", "mse")
+    indices = np.array([[0, 1, 2], [3, -1, 4]])
+    message = r"was given the index -1; it has input_dim=5 vectors"
+    data = podium.data.Dataset.from_tensor_slices((indices, Y[:2])).batch(1)
+    for arguments in ((indices, Y[:2]), (data,)):
+        with pytest.raises(ValueError, match=message):
+            model.fit(*arguments, verbose=0)
+    with pytest.raises(ValueError, match=message):
+        model.predict(indices, verbose=0)
 
 
 # --- arguments

@@ -1,6 +1,8 @@
 """What other packages of Podium may use of `podium.layers` beyond its public API. Not for users."""
 
 # Returns whether a value is a shape, and not a structure of shapes.
+# Raises for indices outside the table of an Embedding.
+from podium.layers._building import build_for_arguments as build_for_arguments
 from podium.layers._call_context import is_shape as is_shape
 
 # Applies a function to every shape in a structure of shapes.
@@ -20,6 +22,4 @@ from podium.layers._shared_layers import number_shared_layers as number_shared_l
 
 # Makes layers of one number one layer in a `with` block.
 from podium.layers._shared_layers import share_layers as share_layers
-
-# Raises for indices outside the table of an Embedding.
 from podium.layers.core._embedding import check_indices as check_indices

@@ -6,18 +6,27 @@ compiled too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
+import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from podium._typing import SymbolicShape, Tree
-from podium.core import GradientTape, Tensor, tree_leaves, warn_user
+from podium._typing import Array, SymbolicShape, Tree
+from podium.core import (
+    GradientTape,
+    KerasTensor,
+    Tensor,
+    map_structure,
+    tree_leaves,
+    warn_user,
+)
 from podium.data import expand_1d, unpack_x_y_sample_weight
 from podium.data.internal import is_memory_mapped, record_to_dict
 from podium.layers import Embedding
-from podium.layers.internal import check_indices
+from podium.layers.internal import build_for_arguments, check_indices
 from podium.losses import (
     BinaryCrossentropy,
     SparseCategoricalCrossentropy,
@@ -163,12 +172,21 @@ def check_indices_of_embeddings(model: Model, x: Tree) -> None:
 
 
 def _embeddings_of_inputs(model: Model) -> list[tuple[Any, Embedding]]:
-    """Return the Embeddings in a graph, each with the symbolic value that is passed to it."""
-    return [
-        (node.inputs[0], node.layer)
-        for node in (() if model._graph is None else model._graph.nodes)
-        if isinstance(node.layer, Embedding) and node.inputs
-    ]
+    """Return the Embeddings in a graph and in the models of one input in it, each with the symbolic
+    value that is passed to it.
+    """
+    embeddings: list[tuple[Any, Embedding]] = []
+    for node in () if model._graph is None else model._graph.nodes:
+        inner = getattr(node.layer, "_graph", None)  # of a model
+        if isinstance(node.layer, Embedding) and node.inputs:
+            embeddings.append((node.inputs[0], node.layer))
+        elif inner is not None and len(inner.flat_inputs) == len(node.inputs) == 1:
+            embeddings += [
+                (node.inputs[0], embedding)
+                for symbol, embedding in _embeddings_of_inputs(cast("Model", node.layer))
+                if symbol is inner.flat_inputs[0]
+            ]
+    return embeddings
 
 
 def warn_nothing_to_train(model: Model) -> None:
@@ -183,30 +201,65 @@ def warn_nothing_to_train(model: Model) -> None:
     )
 
 
-def make_batch_check(model: Model, needs_target: bool) -> Callable[[Tree], None] | None:
-    """Return a check of the class labels and the indices for Embeddings in a batch, which is called
-    for each batch of a generator or Dataset; None if a batch has neither. Arrays on a device are
-    not read for it.
+def build_from_batch(model: Model, batch: Tree) -> None:
+    """Build a Sequential model without an Input, as its first call would, so that its outputs are
+    known.
     """
-    has_labels = (
-        needs_target
-        and model.outputs is not None
-        and model.compiled
-        and any(_takes_class_labels(loss) for loss in model.compiled_loss.losses)
-    )
-    has_indices = bool(_embeddings_of_inputs(model))
-    if not has_labels and not has_indices:
-        return None
+    if model._graph is None and model._runs_layers():
+        x = record_to_dict(unpack_x_y_sample_weight(batch)[0])
+        if all(isinstance(leaf, (np.ndarray, Tensor, jax.Array)) for leaf in tree_leaves(x)):
+            symbols = map_structure(_symbol_like, add_feature_axis(model, x))
+            build_for_arguments(model, {"inputs": symbols})
 
-    def check(batch: Tree) -> None:
-        x, y, _ = unpack_x_y_sample_weight(batch)
-        in_memory = all(isinstance(leaf, np.ndarray) for leaf in tree_leaves(y))
-        if has_labels and y is not None and in_memory:
-            check_labels(model, y)
-        if has_indices:
-            check_indices_of_embeddings(model, x)
 
-    return check
+def _symbol_like(array: Array | Tensor) -> KerasTensor:
+    return KerasTensor(array.shape, str(array.dtype))
+
+
+class BatchCheck:
+    """Checks the class labels and the indices for Embeddings in a batch; called with each batch of
+    a generator or Dataset. Arrays on a device are not read for it.
+
+    The first batches are read before the model is built from them; they wait until `begin`.
+
+    Args:
+        model: The model.
+        needs_target: Whether a loss will be computed.
+    """
+
+    def __init__(self, model: Model, needs_target: bool):
+        self._model = model
+        self._needs_target = needs_target
+        self._waiting: deque[Tree] = deque()
+        self._has_begun = self._has_labels = self._has_indices = False
+
+    def begin(self) -> None:
+        """Check the batches that were read; the model is built now, if it can be."""
+        model = self._model
+        self._has_labels = (
+            self._needs_target
+            and model.outputs is not None
+            and model.compiled
+            and any(map(_takes_class_labels, model.compiled_loss.losses_for(model.output)))
+        )
+        self._has_indices = bool(_embeddings_of_inputs(model))
+        self._has_begun = True
+        self._check_waiting()
+
+    def __call__(self, batch: Tree) -> None:
+        """Check a batch, now or in `begin`; it may be read by another thread."""
+        self._waiting.append(batch)
+        if self._has_begun:
+            self._check_waiting()
+
+    def _check_waiting(self) -> None:
+        while self._waiting:
+            x, y, _ = unpack_x_y_sample_weight(self._waiting.popleft())
+            in_memory = all(isinstance(leaf, np.ndarray) for leaf in tree_leaves(y))
+            if self._has_labels and y is not None and in_memory:
+                check_labels(self._model, y)
+            if self._has_indices:
+                check_indices_of_embeddings(self._model, x)
 
 
 def _takes_class_labels(loss: object) -> bool:

@@ -283,7 +283,8 @@ class TrainingRun:
         """
         if self._checkpointers:
             self._values, self._position = values, self._data.position()
-        self._validator.count_steps(count)
+        if self._validator.steps_between is not None:
+            self._validator.count_steps(count)
         self._num_steps += count  # last: before it, `interrupted_state` returns None
         if not self._autotuner.settled:
             self._data.steps_per_execution = self._autotuner.record(values)

@@ -63,9 +63,9 @@ class Validator:
 
     def count_steps(self, count: int) -> None:
         """Count steps, and record whether a validation is due after them."""
-        if self.steps_between is not None:
-            before, self._steps_taken = self._steps_taken, self._steps_taken + count
-            self._due |= self._steps_taken // self.steps_between > before // self.steps_between
+        assert self.steps_between is not None
+        before, self._steps_taken = self._steps_taken, self._steps_taken + count
+        self._due |= self._steps_taken // self.steps_between > before // self.steps_between
 
     def run_if_due(self, callbacks: CallbackList) -> None:
         """Validate if that is due after the steps that were counted."""
