@@ -34,9 +34,9 @@ class Embedding(Layer):
 
     An index below 0, or of `input_dim` or more, raises an error in eager code, and if it is in an
     array, or a batch of a Dataset or generator, that `fit`, `evaluate` or `predict` pass to an
-    Embedding of a functional or Sequential model, or of one inside it. Compiled code cannot raise: in subclassed models
-    and behind other layers, as in Keras on JAX, the vector of an index of `input_dim` or more is
-    NaN, and a negative index counts from the end.
+    Embedding of a functional or Sequential model, or of one inside it. Compiled code cannot raise:
+    in subclassed models and behind other layers, as in Keras on JAX, the vector of an index of
+    `input_dim` or more is NaN, and a negative index counts from the end.
 
     Args:
         input_dim: The size of the vocabulary: the largest index plus one.
