@@ -71,7 +71,9 @@ class SlurmClusterResolver(ClusterResolver):
                 f"SlurmClusterResolver was given jobs={jobs}, which are {sum(jobs.values())} "
                 f"tasks; the step has {min(count, len(hosts))}. Start more with `srun --ntasks`."
             )
-        cluster, task, first = {}, (None, None), 0
+        cluster: dict[str, list[str]] = {}
+        task: tuple[str | None, int | None] = (None, None)
+        first = 0
         for job, num_tasks in jobs.items():
             cluster[job] = hosts[first : first + num_tasks]
             if first <= rank < first + num_tasks:
