@@ -30,6 +30,16 @@ from podium.distribute.parameter_server._worker_link import Call, Cluster, Worke
 
 _MAX_ATTEMPTS = 10  # of one call: each has cost a worker
 
+_DATA_ENDED = (
+    "A call reads {needed} elements, and its worker's dataset has {left} left. Repeat it: "
+    "`dataset.repeat()`."
+)
+_UNUSED = (
+    "The datasets of the workers have ended with {unused} elements left, fewer than the {needed} "
+    "that a call reads: they are not used. Repeat the dataset, `dataset.repeat()`, or choose "
+    "multiples of that number."
+)
+
 
 class Scheduler:
     """Runs calls on workers.
@@ -222,7 +232,13 @@ class Scheduler:
         if not self._queue:
             return None
         num_workers = self._cluster.num_workers
-        possible = (call for call in self._queue if self._may_have_data(index, call))
+        # If no worker has data for a call, each of them finds that out.
+        possible = (
+            call
+            for call in self._queue
+            if index not in (left := self._workers_without_data.get(call.iterators, {}))
+            or len(left) == num_workers
+        )
         if self._staleness == 0:
             possible = (call for call in self._queue if call.step % num_workers == index)
         call = next(possible, None)
@@ -230,11 +246,6 @@ class Scheduler:
             return call
         first_round = call.step // num_workers - self._staleness
         return call if self._ledger.next_missing >= first_round * num_workers else None
-
-    def _may_have_data(self, index: int, call: Call) -> bool:
-        """Return whether a worker can run a call; if none can, each of them finds that out."""
-        without_data = self._workers_without_data.get(call.iterators, {})
-        return index not in without_data or len(without_data) == self._cluster.num_workers
 
     def _run(self, index: int, call: Call, version: int) -> None:
         """Run a call on a worker, and commit it."""
@@ -255,7 +266,15 @@ class Scheduler:
                     self._untraced.append((call, outcome))
                     return
                 if isinstance(outcome, DataEnded):
-                    self._end_data(index, call, outcome)
+                    left = self._workers_without_data.setdefault(call.iterators, {})
+                    left[index] = outcome.left
+                    # Another worker may have data; in synchronous rounds each call has its worker.
+                    if self._staleness != 0 and len(left) < self._cluster.num_workers:
+                        self._queue.appendleft(call)
+                        return
+                    if unused := sum(left.values()):
+                        self._warnings.append(_UNUSED.format(unused=unused, needed=outcome.needed))
+                    self._fail(call, OutOfRange(_DATA_ENDED.format(**outcome._asdict())))
                     return
                 self.bytes_pulled += outcome.bytes_pulled
                 self.bytes_pushed += outcome.bytes_pushed
@@ -266,28 +285,6 @@ class Scheduler:
                     self._commit_round()
                 else:
                     self._commit(call)
-
-    def _end_data(self, index: int, call: Call, outcome: DataEnded) -> None:
-        """Let another worker run a call for which this one has no data; without any, it fails. In
-        synchronous rounds each call has its worker.
-        """
-        self._workers_without_data.setdefault(call.iterators, {})[index] = outcome.left
-        left = self._workers_without_data[call.iterators]
-        if self._staleness != 0 and len(left) < self._cluster.num_workers:
-            self._queue.appendleft(call)
-            self._changed.notify_all()
-            return
-        if unused := sum(left.values()):
-            self._warnings.append(
-                f"The datasets of the workers have ended with {unused} elements left, fewer than "
-                f"the {outcome.needed} that a call reads: they are not used. Repeat the dataset, "
-                "`dataset.repeat()`, or choose multiples of that number."
-            )
-        message = (
-            f"A call reads {outcome.needed} elements, and its worker's dataset has {outcome.left} "
-            "left. Repeat it: `dataset.repeat()`."
-        )
-        self._fail(call, OutOfRange(message))
 
     def _replace(self, index: int, call: Call, error: WorkerLostError) -> None:
         """Start a replacement for a lost worker; its call runs again, on any worker."""

@@ -132,11 +132,11 @@ class _LoadedProgram:
 
     def __init__(self, program: WorkerProgram):
         self.program = program
-        self.run = _load(program.exported)
-        self.find_ids = None if program.find_ids is None else _load(program.find_ids)
+        self.run = _deserialize(program.exported)
+        self.find_ids = None if program.find_ids is None else _deserialize(program.find_ids)
 
 
-def _load(exported: bytes) -> Callable[..., Any]:
+def _deserialize(exported: bytes) -> Callable[..., Any]:
     return jax.jit(jax.export.deserialize(bytearray(exported)).call)
 
 

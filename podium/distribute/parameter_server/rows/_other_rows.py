@@ -60,7 +60,7 @@ class OtherRows:
             return simple
         return self.symbol(name, _freeze(equation.params), *inputs)
 
-    def computed(self, equation: JaxprEqn, inputs: Sequence[Hashable]) -> int:
+    def equation_key(self, equation: JaxprEqn, inputs: Sequence[Hashable]) -> int:
         """Return the same int for equations that compute the same."""
         name = equation.primitive.name
         return self.symbol("computed", name, _freeze(equation.params), *inputs)

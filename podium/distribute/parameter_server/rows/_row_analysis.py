@@ -252,7 +252,7 @@ class _Analysis:
                     repr(a.val) if isinstance(a, Literal) else self._computed.get(a, a)
                     for a in equation.invars
                 ]
-                key = self._formulas.computed(equation, inputs)
+                key = self._formulas.equation_key(equation, inputs)
                 for index, result in enumerate(equation.outvars):
                     self._computed[result] = self._formulas.symbol("result", index, key)
         indices = self._computed.get(lookup.indices, lookup.indices)
