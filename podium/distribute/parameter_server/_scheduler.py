@@ -75,6 +75,7 @@ class Scheduler:
         self._workers_without_data: dict[tuple[PerWorkerIterator, ...], dict[int, int]] = {}
         self._warnings: list[str] = []  # until the caller's thread gives them
         self._num_scheduled = 0
+        self._num_cancelled = 0  # the first calls, of which one has raised: an error is raised once
         self._commits_partial_rounds = False
         self._num_flushed = 0  # how many calls the servers are known to have applied
         self._error: BaseException | None = None  # of a call, until it is raised
@@ -329,7 +330,9 @@ class Scheduler:
 
     def _fail(self, call: Call, error: BaseException) -> None:
         """End a call that has raised, and cancel those that have not begun."""
-        self._error = self._error or error
+        if call.step >= self._num_cancelled:  # not one that ran beside a call that has raised
+            self._error = self._error or error
+            self._num_cancelled = self._num_scheduled
         call.result._end(error=error)
         call.outputs = None
         self._commit(call)
