@@ -33,6 +33,7 @@ with _importing.pause_garbage_collection():
 
 if _typing.TYPE_CHECKING:
     from podium import activations as activations
+    from podium import applications as applications
     from podium import callbacks as callbacks
     from podium import compat as compat
     from podium import constraints as constraints
@@ -69,6 +70,7 @@ __version__ = "0.1.0"
 # Packages that are imported when they are first used.
 _LAZY_PACKAGES = [
     "activations",
+    "applications",
     "callbacks",
     "compat",
     "constraints",

@@ -65,6 +65,7 @@ class _Context(threading.local):
     replica_axes: tuple[str, ...] | None = None  # mesh axes of the replicas, inside `Strategy.run`
     loss_scaler: LossScaler | None = None  # scales what tapes differentiate, in a train step
     recorder: CompilationRecorder | None = None  # of the run of a model that the thread is in
+    skips_initialization: bool = False  # new weights of layers are zeros: a file will be loaded
 
 
 context = _Context()

@@ -19,6 +19,7 @@ from podium.core import Variable, closest_match, is_float_dtype, standardize_dty
 from podium.core.internal import (
     charge_file_budget,
     check_bool,
+    context,
     current_file_budget,
     layer_name_scope,
 )
@@ -215,7 +216,7 @@ def _initializer_or_zeros(
     A large weight would be initialized only to be overwritten by the values of the file.
     """
     budget = current_file_budget()
-    is_loading = budget is not None and budget.limits("weights")
-    if not is_loading or math.prod(shape) < _LARGE or layer._has_own_store():
+    is_loading = budget is not None and budget.limits("weights") and math.prod(shape) >= _LARGE
+    if not (is_loading or context.skips_initialization) or layer._has_own_store():
         return initializer
     return np.broadcast_to(np.zeros((), jnp.dtype(standardize_dtype(dtype))), shape)

@@ -27,7 +27,6 @@ PACKAGES = (
     "losses",
     "metrics",
     "layers",
-    "applications",
     "optimizers",
     "data",
     "distribute",
@@ -37,6 +36,7 @@ PACKAGES = (
     "models",
     "utils",
     "datasets",
+    "applications",
     "compat",
     "testing",
 )

@@ -1,6 +1,7 @@
 """Keras's API: the names of Podium, and those that only Keras 2 had."""
 
 from podium import activations as activations
+from podium import applications as applications
 from podium import callbacks as callbacks
 from podium import constraints as constraints
 from podium import core as core

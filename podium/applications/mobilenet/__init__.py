@@ -1,0 +1,5 @@
+"""`applications.mobilenet`: its models, and preprocessing and decoding for them."""
+
+from podium.applications._class_names import decode_predictions as decode_predictions
+from podium.applications._mobilenet import MobileNet as MobileNet
+from podium.applications._preprocessing import preprocess_tf as preprocess_input
