@@ -5,6 +5,7 @@ files from `~/.keras/models` and downloads what is missing; a path reads another
 random weights.
 """
 
+from podium.applications import convnext as convnext
 from podium.applications import densenet as densenet
 from podium.applications import efficientnet as efficientnet
 from podium.applications import efficientnet_v2 as efficientnet_v2
@@ -14,12 +15,18 @@ from podium.applications import inception_v3 as inception_v3
 from podium.applications import mobilenet as mobilenet
 from podium.applications import mobilenet_v2 as mobilenet_v2
 from podium.applications import mobilenet_v3 as mobilenet_v3
+from podium.applications import nasnet as nasnet
 from podium.applications import resnet as resnet
 from podium.applications import resnet50 as resnet50
 from podium.applications import resnet_v2 as resnet_v2
 from podium.applications import vgg16 as vgg16
 from podium.applications import vgg19 as vgg19
 from podium.applications import xception as xception
+from podium.applications._convnext import ConvNeXtBase as ConvNeXtBase
+from podium.applications._convnext import ConvNeXtLarge as ConvNeXtLarge
+from podium.applications._convnext import ConvNeXtSmall as ConvNeXtSmall
+from podium.applications._convnext import ConvNeXtTiny as ConvNeXtTiny
+from podium.applications._convnext import ConvNeXtXLarge as ConvNeXtXLarge
 from podium.applications._densenet import DenseNet121 as DenseNet121
 from podium.applications._densenet import DenseNet169 as DenseNet169
 from podium.applications._densenet import DenseNet201 as DenseNet201
@@ -44,6 +51,8 @@ from podium.applications._mobilenet import MobileNet as MobileNet
 from podium.applications._mobilenet_v2 import MobileNetV2 as MobileNetV2
 from podium.applications._mobilenet_v3 import MobileNetV3Large as MobileNetV3Large
 from podium.applications._mobilenet_v3 import MobileNetV3Small as MobileNetV3Small
+from podium.applications._nasnet import NASNetLarge as NASNetLarge
+from podium.applications._nasnet import NASNetMobile as NASNetMobile
 from podium.applications._resnet import ResNet50 as ResNet50
 from podium.applications._resnet import ResNet101 as ResNet101
 from podium.applications._resnet import ResNet152 as ResNet152

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from podium import initializers, layers
-from podium._typing import ActivationLike, PathLike
+from podium._typing import ActivationLike, InitializerLike, PathLike
 from podium.applications._architecture import (
     Architecture,
     ModelArguments,
@@ -226,13 +226,19 @@ def _body(images: KerasTensor, scale: _Scale, is_imagenet: bool) -> KerasTensor:
     return apply_layers(x, top, *normalize_and_activate("top_"))
 
 
-def add_dropout_head(x: KerasTensor, arguments: ModelArguments, dropout: float) -> KerasTensor:
+def add_dropout_head(
+    x: KerasTensor,
+    arguments: ModelArguments,
+    dropout: float,
+    bias_initializer: InitializerLike = "zeros",
+) -> KerasTensor:
     """Return the class probabilities, or without a classifier the features.
 
     Args:
         x: What the body returned.
         arguments: The caller's arguments.
         dropout: The rate of dropout before the classifier.
+        bias_initializer: The initializer of the classifier's bias.
     """
     if not arguments.include_top:
         return pool(x, arguments, "avg_pool", "max_pool")
@@ -244,6 +250,7 @@ def add_dropout_head(x: KerasTensor, arguments: ModelArguments, dropout: float) 
             arguments.classes,
             activation=arguments.classifier_activation,
             kernel_initializer=initializers.VarianceScaling(1 / 3, "fan_out", "uniform"),
+            bias_initializer=bias_initializer,
             name="predictions",
         ),
     )

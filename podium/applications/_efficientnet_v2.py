@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from podium import layers
+from podium import initializers, layers
 from podium._typing import ActivationLike, PathLike
 from podium.applications._architecture import (
     Architecture,
@@ -264,7 +264,9 @@ def _build(
     architecture = Architecture(
         functools.partial(_body, scale=scale, include_preprocessing=include_preprocessing),
         name_files(folder, f"efficientnetv2-{variant}", scale.hashes, (".h5", "_notop.h5")),
-        functools.partial(add_dropout_head, dropout=0.2),
+        functools.partial(
+            add_dropout_head, dropout=0.2, bias_initializer=initializers.Constant(0.0)
+        ),
         default_size=scale.size,
     )
     return build_model(architecture, arguments)

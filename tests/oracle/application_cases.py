@@ -35,21 +35,23 @@ class Case(NamedTuple):
 def make_cases():
     cases = {name: Case(name, 32, 1.2) for name in ("VGG16", "VGG19")}
     cases["MobileNet"] = Case("MobileNet", 32, 1.6)
-    cases |= {f"ResNet{depth}": Case(f"ResNet{depth}", 32, 0.8) for depth in (50, 101, 152)}
+    for depth, gain in ((50, 0.8), (101, 0.65), (152, 0.6)):
+        cases[f"ResNet{depth}"] = Case(f"ResNet{depth}", 32, gain)
     cases |= {f"ResNet{depth}V2": Case(f"ResNet{depth}V2", 32, 0.7) for depth in (50, 101, 152)}
     cases |= {f"DenseNet{depth}": Case(f"DenseNet{depth}", 32, 1.2) for depth in (121, 169, 201)}
     cases["Xception"] = Case("Xception", 71, 0.8)
     cases["InceptionV3"] = Case("InceptionV3", 75, 1.0)
     cases["InceptionResNetV2"] = Case("InceptionResNetV2", 75, 1.0)
     cases["MobileNetV2"] = Case("MobileNetV2", 32, 1.2)
-    for size, gain in (("Small", 1.6), ("Large", 1.0)):
+    for size, gain in (("Small", 1.2), ("Large", 1.0)):
         cases[f"MobileNetV3{size}"] = Case(f"MobileNetV3{size}", 32, gain, True)
-    for index, gain in enumerate((1.4, 1.2, 1.2, 1.2, 1.0, 1.0, 1.0, 1.0)):
+    for index, gain in enumerate((1.25, 1.2, 1.2, 1.2, 1.1, 1.1, 1.1, 1.1)):
         cases[f"EfficientNetB{index}"] = Case(f"EfficientNetB{index}", 32, gain, True)
     for variant in ("B0", "B1", "B2", "B3", "S", "M", "L"):
-        cases[f"EfficientNetV2{variant}"] = Case(f"EfficientNetV2{variant}", 32, 1.0, True)
+        gain = 1.0 if variant.startswith("B") else 0.8
+        cases[f"EfficientNetV2{variant}"] = Case(f"EfficientNetV2{variant}", 32, gain, True)
     for size in ("Mobile", "Large"):
-        cases[f"NASNet{size}"] = Case(f"NASNet{size}", 32, 0.6)
+        cases[f"NASNet{size}"] = Case(f"NASNet{size}", 32, 1.0)
     for size in ("Tiny", "Small", "Base", "Large", "XLarge"):
         cases[f"ConvNeXt{size}"] = Case(f"ConvNeXt{size}", 32, 0.5, True)
     return cases | argument_cases()
