@@ -9,7 +9,7 @@ ORACLES := .oracles
 .PHONY: demo test test-sources check format metrics \
 	fuzz soak soak-saves soak-flips soak-checkpoints soak-launch soak-load \
 	bench bench-data bench-distribute bench-ps bench-self bench-saving bench-telemetry \
-	oracle oracle-record oracle-report check-saving check-replicas check-tensorflow-files clean
+	oracle oracle-record oracle-report check-saving check-applications check-replicas check-tensorflow-files clean
 
 demo: $(INSTALLED)
 	$(RUN) examples/gan.py
@@ -121,7 +121,8 @@ bench: $(INSTALLED)
 oracle: $(ORACLES)/keras/.installed $(ORACLES)/tf_keras/.installed
 
 oracle-record: oracle
-	for script in record record_losses record_metrics record_optimizers record_saving; do \
+	for script in record record_losses record_metrics record_optimizers record_saving \
+	    record_applications; do \
 	    KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/$$script.py \
 	        --out tests/oracle/fixtures || exit 1; done
 	$(ORACLES)/tf_keras/bin/python tests/oracle/record_losses.py --tf-keras \
@@ -135,6 +136,13 @@ oracle-record: oracle
 # Ten models saved by each side and loaded by the other, in three formats.
 check-saving: $(INSTALLED) oracle
 	$(RUN) tests/oracle/check_saving.py --keras $(ORACLES)/keras/bin/python
+
+# Every architecture of Keras's applications: layers, weights and outputs, recorded again and compared.
+# About half an hour.
+check-applications: $(INSTALLED) oracle
+	KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/record_applications.py --again \
+	    --out tests/oracle/fixtures
+	$(RUN) tests/oracle/check_applications.py
 
 # Engines of documents about Keras: their weights with several replicas and processes.
 check-replicas: $(INSTALLED)

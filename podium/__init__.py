@@ -126,6 +126,22 @@ def _load_sequential() -> type[_typing.Any]:
     return sequential
 
 
+def _load_layer_scale() -> type[_typing.Any]:
+    layer: type[_typing.Any] = _importing.import_package("applications.convnext").LayerScale
+    return layer
+
+
+def _load_stochastic_depth() -> type[_typing.Any]:
+    layer: type[_typing.Any] = _importing.import_package("applications.convnext").StochasticDepth
+    return layer
+
+
+def _load_custom_scale_layer() -> type[_typing.Any]:
+    package = _importing.import_package("applications.inception_resnet_v2")
+    layer: type[_typing.Any] = package.CustomScaleLayer
+    return layer
+
+
 def _find_layer(name: str) -> type[_typing.Any] | None:
     layers = __getattr__("layers")
     layer_class = None if name.startswith("_") else getattr(layers, name, None)
@@ -137,6 +153,9 @@ def _find_layer(name: str) -> type[_typing.Any] | None:
 _register_class_loader("Model", _load_model)
 _register_class_loader("Functional", _load_model)
 _register_class_loader("Sequential", _load_sequential)
+_register_class_loader("LayerScale", _load_layer_scale)
+_register_class_loader("StochasticDepth", _load_stochastic_depth)
+_register_class_loader("CustomScaleLayer", _load_custom_scale_layer)
 _register_layer_finder(_find_layer)  # an activation may be a layer
 
 

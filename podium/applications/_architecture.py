@@ -1,5 +1,5 @@
-"""Architecture: what a model of `podium.applications` consists of, and `build_model`, which all of
-them share.
+"""Architecture: what a model of `podium.applications` consists of, and `assemble_model`, which all
+of them share.
 
 A family's file has a function for the layers of the body, an `Architecture` per variant and the
 public functions. This file owns the arguments that all of them take, the head, and loading weights.
@@ -37,11 +37,14 @@ Body: TypeAlias = Callable[[KerasTensor], KerasTensor]
 Head: TypeAlias = Callable[[KerasTensor, ModelArguments], KerasTensor]
 
 
-def apply_layers(x: KerasTensor, *chain: layers.Layer) -> KerasTensor:
-    """Return `x` after one layer after the other."""
-    for layer in chain:
-        x = layer(x)
-    return x
+def apply_layers(
+    x: KerasTensor | list[KerasTensor], first: layers.Layer, *others: layers.Layer
+) -> KerasTensor:
+    """Return the result of one layer after the other, the first of which gets `x`."""
+    result: KerasTensor = first(x)
+    for layer in others:
+        result = layer(result)
+    return result
 
 
 def pool(
@@ -111,7 +114,7 @@ class Architecture(NamedTuple):
     any_size: bool = False
 
 
-def build_model(architecture: Architecture, arguments: ModelArguments) -> Model:
+def assemble_model(architecture: Architecture, arguments: ModelArguments) -> Model:
     """Return the model of an architecture, with the weights that the caller asked for.
 
     The weights are found, and downloaded if needed, before the model is built.

@@ -57,12 +57,12 @@ expected, as a model with ImageNet's classes returns it.
         cache_subdir="models",
         file_hash=_HASH,
     )
-    names = _read_names(path)
+    names = _read_class_names(path)
     return [[(*names[index], row[index]) for index in row.argsort()[-top:][::-1]] for row in values]
 
 
 @functools.cache
-def _read_names(path: str) -> list[tuple[str, str]]:
+def _read_class_names(path: str) -> list[tuple[str, str]]:
     """Read the identifier and the name of each class, in the order of the outputs."""
     with open(path, encoding="utf-8") as file:
         by_index = json.load(file)

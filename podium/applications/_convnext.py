@@ -15,7 +15,7 @@ from podium.applications._architecture import (
     Architecture,
     ModelArguments,
     apply_layers,
-    build_model,
+    assemble_model,
     pool,
 )
 from podium.applications._weights_files import name_files
@@ -37,6 +37,11 @@ class StochasticDepth(layers.Layer):
     Args:
         drop_path_rate: The probability with which a sample is dropped.
         **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> layer = podium.applications.convnext.StochasticDepth(0.5)
+        >>> sorted(set(layer(np.ones((100, 3), "float32"), training=True).numpy().ravel().tolist()))
+        [0.0, 2.0]
     """
 
     def __init__(self, drop_path_rate: float, **kwargs: Any):
@@ -71,6 +76,10 @@ class LayerScale(layers.Layer):
         init_values: The initial factor.
         projection_dim: The number of channels.
         **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.applications.convnext.LayerScale(0.5, 2)(np.ones((1, 2), "float32")).numpy()
+        array([[0.5, 0.5]], dtype=float32)
     """
 
     def __init__(self, init_values: float, projection_dim: int, **kwargs: Any):
@@ -101,7 +110,7 @@ class LayerScale(layers.Layer):
         }
 
 
-class _Variant(NamedTuple):
+class _StageSizes(NamedTuple):
     """The number of blocks and of channels in each stage, and the hashes of the weights."""
 
     depths: tuple[int, int, int, int]
@@ -109,7 +118,7 @@ class _Variant(NamedTuple):
     hashes: tuple[str, str]
 
 
-_TINY = _Variant(
+_TINY = _StageSizes(
     (3, 3, 9, 3),
     (96, 192, 384, 768),
     (
@@ -117,7 +126,7 @@ _TINY = _Variant(
         "d547c096cabd03329d7be5562c5e14798aa39ed24b474157cef5e85ab9e49ef1",
     ),
 )
-_SMALL = _Variant(
+_SMALL = _StageSizes(
     (3, 3, 27, 3),
     (96, 192, 384, 768),
     (
@@ -125,7 +134,7 @@ _SMALL = _Variant(
         "6fc8009faa2f00c1c1dfce59feea9b0745eb260a7dd11bee65c8e20843da6eab",
     ),
 )
-_BASE = _Variant(
+_BASE = _StageSizes(
     (3, 3, 27, 3),
     (128, 256, 512, 1024),
     (
@@ -133,7 +142,7 @@ _BASE = _Variant(
         "40a20c5548a5e9202f69735ecc06c990e6b7c9d2de39f0361e27baeb24cb7c45",
     ),
 )
-_LARGE = _Variant(
+_LARGE = _StageSizes(
     (3, 3, 27, 3),
     (192, 384, 768, 1536),
     (
@@ -141,7 +150,7 @@ _LARGE = _Variant(
         "96f02b6f0753d4f543261bc9d09bed650f24dd6bc02ddde3066135b63d23a1cd",
     ),
 )
-_XLARGE = _Variant(
+_XLARGE = _StageSizes(
     (3, 3, 27, 3),
     (256, 512, 1024, 2048),
     (
@@ -151,7 +160,7 @@ _XLARGE = _Variant(
 )
 
 
-def _normalize(name: str | None = None) -> layers.LayerNormalization:
+def _layer_norm(name: str | None = None) -> layers.LayerNormalization:
     return layers.LayerNormalization(epsilon=_EPSILON, name=name)
 
 
@@ -159,7 +168,7 @@ def _block(inputs: KerasTensor, channels: int, name: str) -> KerasTensor:
     x = apply_layers(
         inputs,
         layers.Conv2D(channels, 7, padding="same", groups=channels, name=f"{name}_depthwise_conv"),
-        _normalize(f"{name}_layernorm"),
+        _layer_norm(f"{name}_layernorm"),
         layers.Dense(4 * channels, name=f"{name}_pointwise_conv_1"),
         layers.Activation("gelu", name=f"{name}_gelu"),
         layers.Dense(channels, name=f"{name}_pointwise_conv_2"),
@@ -173,12 +182,12 @@ def _reductions(channels: tuple[int, ...], name: str) -> list[Sequential]:
     """Return the layers before each stage: the stem, then halvings of height and width."""
     stem = [
         layers.Conv2D(channels[0], 4, strides=4, name=f"{name}_stem_conv"),
-        _normalize(f"{name}_stem_layernorm"),
+        _layer_norm(f"{name}_stem_layernorm"),
     ]
     halvings = [
         Sequential(
             [
-                _normalize(f"{name}_downsampling_layernorm_{index}"),
+                _layer_norm(f"{name}_downsampling_layernorm_{index}"),
                 layers.Conv2D(filters, 2, strides=2, name=f"{name}_downsampling_conv_{index}"),
             ],
             name=f"{name}_downsampling_block_{index}",
@@ -189,7 +198,7 @@ def _reductions(channels: tuple[int, ...], name: str) -> list[Sequential]:
 
 
 def _body(
-    images: KerasTensor, variant: _Variant, name: str, include_preprocessing: bool
+    images: KerasTensor, variant: _StageSizes, name: str, include_preprocessing: bool
 ) -> KerasTensor:
     x = images
     if include_preprocessing and images.shape[-1] == 3:
@@ -209,18 +218,18 @@ def _body(
 
 def _head(x: KerasTensor, arguments: ModelArguments) -> KerasTensor:
     if not arguments.include_top:
-        return apply_layers(pool(x, arguments), _normalize())
+        return apply_layers(pool(x, arguments), _layer_norm())
     name, activation = arguments.name, arguments.classifier_activation
     return apply_layers(
         x,
         layers.GlobalAveragePooling2D(name=f"{name}_head_gap"),
-        _normalize(f"{name}_head_layernorm"),
+        _layer_norm(f"{name}_head_layernorm"),
         layers.Dense(arguments.classes, activation=activation, name=f"{name}_head_dense"),
     )
 
 
-def _build(
-    weights_name: str, variant: _Variant, include_preprocessing: bool, arguments: ModelArguments
+def _build_variant(
+    weights_name: str, variant: _StageSizes, include_preprocessing: bool, arguments: ModelArguments
 ) -> Model:
     body = functools.partial(
         _body,
@@ -230,7 +239,7 @@ def _build(
     )
     folder = "tensorflow/keras-applications/convnext"
     files = name_files(folder, weights_name, variant.hashes, (".h5", "_notop.h5"))
-    return build_model(Architecture(body, files, _head, channels_last_only=True), arguments)
+    return assemble_model(Architecture(body, files, _head, channels_last_only=True), arguments)
 
 
 def ConvNeXtTiny(
@@ -276,7 +285,7 @@ include_top=True; (224, 224, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("convnext_tiny", _TINY, include_preprocessing, arguments)
+    return _build_variant("convnext_tiny", _TINY, include_preprocessing, arguments)
 
 
 def ConvNeXtSmall(
@@ -308,7 +317,7 @@ include_top=True; (224, 224, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("convnext_small", _SMALL, include_preprocessing, arguments)
+    return _build_variant("convnext_small", _SMALL, include_preprocessing, arguments)
 
 
 def ConvNeXtBase(
@@ -340,7 +349,7 @@ include_top=True; (224, 224, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("convnext_base", _BASE, include_preprocessing, arguments)
+    return _build_variant("convnext_base", _BASE, include_preprocessing, arguments)
 
 
 def ConvNeXtLarge(
@@ -372,7 +381,7 @@ include_top=True; (224, 224, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("convnext_large", _LARGE, include_preprocessing, arguments)
+    return _build_variant("convnext_large", _LARGE, include_preprocessing, arguments)
 
 
 def ConvNeXtXLarge(
@@ -404,4 +413,4 @@ include_top=True; (224, 224, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("convnext_xlarge", _XLARGE, include_preprocessing, arguments)
+    return _build_variant("convnext_xlarge", _XLARGE, include_preprocessing, arguments)

@@ -15,7 +15,7 @@ from podium.applications._architecture import (
     ModelArguments,
     add_named_head,
     apply_layers,
-    build_model,
+    assemble_model,
 )
 from podium.applications._weights_files import name_kernel_files
 from podium.core import KerasTensor
@@ -120,9 +120,10 @@ def DenseNet121(
         name: The name of the model.
 
     Example:
-        >>> model = podium.applications.DenseNet121(weights=None, classes=10)
-        >>> model.input_shape, model.output_shape, model.count_params()
-        ((None, 224, 224, 3), (None, 10), 7047754)
+        >>> podium.applications.DenseNet121(input_shape=(32, 32, 3))
+        Traceback (most recent call last):
+        ValueError: input_shape=(32, 32, 3) was given with weights='imagenet' and \
+include_top=True; (224, 224, 3), on which the classifier was trained, was expected. ...
     """
     arguments = ModelArguments(
         include_top,
@@ -134,7 +135,7 @@ def DenseNet121(
         classifier_activation,
         name,
     )
-    return build_model(_DENSENET121, arguments)
+    return assemble_model(_DENSENET121, arguments)
 
 
 def DenseNet169(
@@ -165,7 +166,7 @@ include_top=True; (224, 224, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return build_model(_DENSENET169, arguments)
+    return assemble_model(_DENSENET169, arguments)
 
 
 def DenseNet201(
@@ -196,4 +197,4 @@ include_top=True; (224, 224, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return build_model(_DENSENET201, arguments)
+    return assemble_model(_DENSENET201, arguments)

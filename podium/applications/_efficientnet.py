@@ -17,10 +17,10 @@ from podium.applications._architecture import (
     Architecture,
     ModelArguments,
     apply_layers,
-    build_model,
+    assemble_model,
     pool,
 )
-from podium.applications._input_shape import channel_axis, is_channels_first, strided_padding
+from podium.applications._input_shape import image_channel_axis, is_channels_first, strided_padding
 from podium.applications._mobilenet_v2 import round_channels
 from podium.applications._weights_files import IMAGENET, name_files
 from podium.core import KerasTensor
@@ -100,7 +100,9 @@ def initialize_kernel() -> initializers.VarianceScaling:
     return initializers.VarianceScaling(2.0, mode="fan_out", distribution="truncated_normal")
 
 
-def convolve(filters: int, kernel_size: int, name: str, strides: int = 1) -> layers.Conv2D:
+def unbiased_convolution(
+    filters: int, kernel_size: int, name: str, strides: int = 1
+) -> layers.Conv2D:
     """Return the convolution of both versions, without a bias."""
     return layers.Conv2D(
         filters,
@@ -119,7 +121,7 @@ def normalize_and_activate(
     """Return batch normalization and swish."""
     return (
         layers.BatchNormalization(
-            axis=channel_axis(), momentum=momentum, name=f"{prefix}{infix}bn"
+            axis=image_channel_axis(), momentum=momentum, name=f"{prefix}{infix}bn"
         ),
         layers.Activation("swish", name=f"{prefix}{infix}activation"),
     )
@@ -169,10 +171,10 @@ def add_shortcut(x: KerasTensor, inputs: KerasTensor, drop_rate: float, prefix: 
 def _block(
     inputs: KerasTensor, stack: _Stack, stride: int, filters: int, drop_rate: float, prefix: str
 ) -> KerasTensor:
-    x, channels = inputs, inputs.shape[channel_axis()] or 0
+    x, channels = inputs, inputs.shape[image_channel_axis()] or 0
     expanded = channels * stack.expansion
     if stack.expansion != 1:
-        expand = convolve(expanded, 1, f"{prefix}expand_conv")
+        expand = unbiased_convolution(expanded, 1, f"{prefix}expand_conv")
         x = apply_layers(x, expand, *normalize_and_activate(prefix, "expand_"))
     padding = "same"
     if stride == 2:
@@ -191,8 +193,8 @@ def _block(
     x = excite(x, expanded, max(1, int(channels * _SQUEEZE_RATIO)), prefix)
     x = apply_layers(
         x,
-        convolve(filters, 1, f"{prefix}project_conv"),
-        layers.BatchNormalization(axis=channel_axis(), name=f"{prefix}project_bn"),
+        unbiased_convolution(filters, 1, f"{prefix}project_conv"),
+        layers.BatchNormalization(axis=image_channel_axis(), name=f"{prefix}project_bn"),
     )
     if stride == 1 and channels == filters:
         x = add_shortcut(x, inputs, drop_rate, prefix)
@@ -200,7 +202,9 @@ def _block(
 
 
 def _body(images: KerasTensor, scale: _Scale, is_imagenet: bool) -> KerasTensor:
-    x = apply_layers(images, layers.Rescaling(1 / 255), layers.Normalization(axis=channel_axis()))
+    x = apply_layers(
+        images, layers.Rescaling(1 / 255), layers.Normalization(axis=image_channel_axis())
+    )
     if is_imagenet:  # with these weights, Keras divides by the roots of the standard deviations
         x = layers.Rescaling([1 / math.sqrt(s) for s in (0.229, 0.224, 0.225)])(x)
     stem = layers.Conv2D(
@@ -222,7 +226,7 @@ def _body(images: KerasTensor, scale: _Scale, is_imagenet: bool) -> KerasTensor:
             drop_rate = _DROP_RATE * block / sum(depths)
             x = _block(x, stack, stride, filters, drop_rate, f"block{number}{chr(97 + index)}_")
             block += 1
-    top = convolve(round_channels(1280 * scale.width), 1, "top_conv")
+    top = unbiased_convolution(round_channels(1280 * scale.width), 1, "top_conv")
     return apply_layers(x, top, *normalize_and_activate("top_"))
 
 
@@ -256,7 +260,7 @@ def add_dropout_head(
     )
 
 
-def _build(variant: str, scale: _Scale, arguments: ModelArguments) -> Model:
+def _build_variant(variant: str, scale: _Scale, arguments: ModelArguments) -> Model:
     is_imagenet = isinstance(arguments.weights, str) and arguments.weights == IMAGENET
     architecture = Architecture(
         functools.partial(_body, scale=scale, is_imagenet=is_imagenet),
@@ -266,7 +270,7 @@ def _build(variant: str, scale: _Scale, arguments: ModelArguments) -> Model:
         functools.partial(add_dropout_head, dropout=scale.dropout),
         default_size=scale.size,
     )
-    return build_model(architecture, arguments)
+    return assemble_model(architecture, arguments)
 
 
 def EfficientNetB0(
@@ -296,9 +300,10 @@ def EfficientNetB0(
         name: The name of the model.
 
     Example:
-        >>> model = podium.applications.EfficientNetB0(weights=None, classes=10)
-        >>> model.input_shape, model.output_shape, model.count_params()
-        ((None, 224, 224, 3), (None, 10), 4062381)
+        >>> podium.applications.EfficientNetB0(input_shape=(32, 32, 3))
+        Traceback (most recent call last):
+        ValueError: input_shape=(32, 32, 3) was given with weights='imagenet' and \
+include_top=True; (224, 224, 3), on which the classifier was trained, was expected. ...
     """
     arguments = ModelArguments(
         include_top,
@@ -310,7 +315,7 @@ def EfficientNetB0(
         classifier_activation,
         name,
     )
-    return _build("b0", _B0, arguments)
+    return _build_variant("b0", _B0, arguments)
 
 
 def EfficientNetB1(
@@ -341,7 +346,7 @@ include_top=True; (240, 240, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("b1", _B1, arguments)
+    return _build_variant("b1", _B1, arguments)
 
 
 def EfficientNetB2(
@@ -372,7 +377,7 @@ include_top=True; (260, 260, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("b2", _B2, arguments)
+    return _build_variant("b2", _B2, arguments)
 
 
 def EfficientNetB3(
@@ -403,7 +408,7 @@ include_top=True; (300, 300, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("b3", _B3, arguments)
+    return _build_variant("b3", _B3, arguments)
 
 
 def EfficientNetB4(
@@ -434,7 +439,7 @@ include_top=True; (380, 380, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("b4", _B4, arguments)
+    return _build_variant("b4", _B4, arguments)
 
 
 def EfficientNetB5(
@@ -465,7 +470,7 @@ include_top=True; (456, 456, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("b5", _B5, arguments)
+    return _build_variant("b5", _B5, arguments)
 
 
 def EfficientNetB6(
@@ -496,7 +501,7 @@ include_top=True; (528, 528, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("b6", _B6, arguments)
+    return _build_variant("b6", _B6, arguments)
 
 
 def EfficientNetB7(
@@ -527,4 +532,4 @@ include_top=True; (600, 600, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("b7", _B7, arguments)
+    return _build_variant("b7", _B7, arguments)

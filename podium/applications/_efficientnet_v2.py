@@ -16,17 +16,17 @@ from podium.applications._architecture import (
     Architecture,
     ModelArguments,
     apply_layers,
-    build_model,
+    assemble_model,
 )
 from podium.applications._efficientnet import (
     add_dropout_head,
     add_shortcut,
-    convolve,
     excite,
     initialize_kernel,
     normalize_and_activate,
+    unbiased_convolution,
 )
-from podium.applications._input_shape import channel_axis
+from podium.applications._input_shape import image_channel_axis
 from podium.applications._weights_files import name_files
 from podium.core import KerasTensor
 from podium.models import Model
@@ -183,35 +183,35 @@ def _normalize_and_activate(prefix: str, infix: str = "") -> tuple[layers.Layer,
     return normalize_and_activate(prefix, infix, _MOMENTUM)
 
 
-def _normalize(name: str) -> layers.BatchNormalization:
-    return layers.BatchNormalization(axis=channel_axis(), momentum=_MOMENTUM, name=name)
+def _batch_norm(name: str) -> layers.BatchNormalization:
+    return layers.BatchNormalization(axis=image_channel_axis(), momentum=_MOMENTUM, name=name)
 
 
 def _fused_body(
     x: KerasTensor, stack: _Stack, stride: int, filters: int, prefix: str
 ) -> KerasTensor:
     """Expand the channels by a 3 x 3 convolution; without an expansion, there is only this one."""
-    name, channels = f"{prefix}project_conv", x.shape[channel_axis()] or 0
+    name, channels = f"{prefix}project_conv", x.shape[image_channel_axis()] or 0
     if stack.expansion == 1:
-        convolution = convolve(filters, 3, name, stride)
+        convolution = unbiased_convolution(filters, 3, name, stride)
         return apply_layers(x, convolution, *_normalize_and_activate(prefix, "project_"))
     return apply_layers(
         x,
-        convolve(channels * stack.expansion, 3, f"{prefix}expand_conv", stride),
+        unbiased_convolution(channels * stack.expansion, 3, f"{prefix}expand_conv", stride),
         *_normalize_and_activate(prefix, "expand_"),
-        convolve(filters, 1, name),
-        _normalize(f"{prefix}project_bn"),
+        unbiased_convolution(filters, 1, name),
+        _batch_norm(f"{prefix}project_bn"),
     )
 
 
 def _depthwise_body(
     x: KerasTensor, stack: _Stack, stride: int, filters: int, prefix: str
 ) -> KerasTensor:
-    channels = x.shape[channel_axis()] or 0
+    channels = x.shape[image_channel_axis()] or 0
     expanded = channels * stack.expansion
     x = apply_layers(
         x,
-        convolve(expanded, 1, f"{prefix}expand_conv"),
+        unbiased_convolution(expanded, 1, f"{prefix}expand_conv"),
         *_normalize_and_activate(prefix, "expand_"),
         layers.DepthwiseConv2D(
             3,
@@ -224,12 +224,12 @@ def _depthwise_body(
         *_normalize_and_activate(prefix),
     )
     x = excite(x, expanded, max(1, int(channels * _SQUEEZE_RATIO)), prefix)
-    project = convolve(filters, 1, f"{prefix}project_conv")
-    return apply_layers(x, project, _normalize(f"{prefix}project_bn"))
+    project = unbiased_convolution(filters, 1, f"{prefix}project_conv")
+    return apply_layers(x, project, _batch_norm(f"{prefix}project_bn"))
 
 
 def _preprocess(images: KerasTensor, normalizes: bool) -> KerasTensor:
-    axis = channel_axis()
+    axis = image_channel_axis()
     if not (normalizes and images.shape[axis] == 3):
         return apply_layers(images, layers.Rescaling(1 / 128, offset=-1))
     variance = [stddev**2 for stddev in (0.229, 0.224, 0.225)]
@@ -239,7 +239,9 @@ def _preprocess(images: KerasTensor, normalizes: bool) -> KerasTensor:
 
 def _body(images: KerasTensor, scale: _Scale, include_preprocessing: bool) -> KerasTensor:
     x = _preprocess(images, scale.normalizes) if include_preprocessing else images
-    stem = convolve(_round_channels(scale.stem_channels * scale.width), 3, "stem_conv", 2)
+    stem = unbiased_convolution(
+        _round_channels(scale.stem_channels * scale.width), 3, "stem_conv", 2
+    )
     x = apply_layers(x, stem, *_normalize_and_activate("stem_"))
     # Keras divides by the number of blocks before scaling the depth, so that rates exceed 0.2.
     num_blocks, block = sum(stack.depth for stack in scale.stacks), 0
@@ -250,14 +252,14 @@ def _body(images: KerasTensor, scale: _Scale, include_preprocessing: bool) -> Ke
             stride = stack.stride if index == 0 else 1
             block_body = _fused_body if stack.fused else _depthwise_body
             x = block_body(inputs, stack, stride, filters, prefix)
-            if stride == 1 and inputs.shape[channel_axis()] == filters:
+            if stride == 1 and inputs.shape[image_channel_axis()] == filters:
                 x = add_shortcut(x, inputs, _DROP_RATE * block / num_blocks, prefix)
             block += 1
-    top = convolve(_round_channels(1280 * scale.width), 1, "top_conv")
+    top = unbiased_convolution(_round_channels(1280 * scale.width), 1, "top_conv")
     return apply_layers(x, top, *_normalize_and_activate("top_"))
 
 
-def _build(
+def _build_variant(
     variant: str, scale: _Scale, include_preprocessing: bool, arguments: ModelArguments
 ) -> Model:
     folder = "tensorflow/keras-applications/efficientnet_v2"
@@ -269,7 +271,7 @@ def _build(
         ),
         default_size=scale.size,
     )
-    return build_model(architecture, arguments)
+    return assemble_model(architecture, arguments)
 
 
 def EfficientNetV2B0(
@@ -298,9 +300,10 @@ def EfficientNetV2B0(
         name: The name of the model.
 
     Example:
-        >>> model = podium.applications.EfficientNetV2B0(weights=None, classes=10)
-        >>> model.input_shape, model.output_shape, model.count_params()
-        ((None, 224, 224, 3), (None, 10), 5932122)
+        >>> podium.applications.EfficientNetV2B0(input_shape=(32, 32, 3))
+        Traceback (most recent call last):
+        ValueError: input_shape=(32, 32, 3) was given with weights='imagenet' and \
+include_top=True; (224, 224, 3), on which the classifier was trained, was expected. ...
     """
     arguments = ModelArguments(
         include_top,
@@ -312,7 +315,7 @@ def EfficientNetV2B0(
         classifier_activation,
         name,
     )
-    return _build("b0", _B0, include_preprocessing, arguments)
+    return _build_variant("b0", _B0, include_preprocessing, arguments)
 
 
 def EfficientNetV2B1(
@@ -344,7 +347,7 @@ include_top=True; (240, 240, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("b1", _B1, include_preprocessing, arguments)
+    return _build_variant("b1", _B1, include_preprocessing, arguments)
 
 
 def EfficientNetV2B2(
@@ -376,7 +379,7 @@ include_top=True; (260, 260, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("b2", _B2, include_preprocessing, arguments)
+    return _build_variant("b2", _B2, include_preprocessing, arguments)
 
 
 def EfficientNetV2B3(
@@ -408,7 +411,7 @@ include_top=True; (300, 300, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("b3", _B3, include_preprocessing, arguments)
+    return _build_variant("b3", _B3, include_preprocessing, arguments)
 
 
 def EfficientNetV2S(
@@ -440,7 +443,7 @@ include_top=True; (384, 384, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("s", _S, include_preprocessing, arguments)
+    return _build_variant("s", _S, include_preprocessing, arguments)
 
 
 def EfficientNetV2M(
@@ -472,7 +475,7 @@ include_top=True; (480, 480, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("m", _M, include_preprocessing, arguments)
+    return _build_variant("m", _M, include_preprocessing, arguments)
 
 
 def EfficientNetV2L(
@@ -504,4 +507,4 @@ include_top=True; (480, 480, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return _build("l", _L, include_preprocessing, arguments)
+    return _build_variant("l", _L, include_preprocessing, arguments)

@@ -15,9 +15,9 @@ from podium.applications._architecture import (
     Architecture,
     ModelArguments,
     apply_layers,
-    build_model,
+    assemble_model,
 )
-from podium.applications._input_shape import channel_axis
+from podium.applications._input_shape import image_channel_axis
 from podium.applications._weights_files import name_kernel_files
 from podium.core import KerasTensor, Tensor
 from podium.models import Model
@@ -29,6 +29,11 @@ class CustomScaleLayer(layers.Layer):
     Args:
         scale: The factor.
         **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> layer = podium.applications.inception_resnet_v2.CustomScaleLayer(0.5)
+        >>> layer([np.array([1.0]), np.array([4.0])]).numpy()
+        array([3.], dtype=float32)
     """
 
     def __init__(self, scale: float, **kwargs: Any):
@@ -48,7 +53,7 @@ class CustomScaleLayer(layers.Layer):
         return super().get_config() | {"scale": self.scale}
 
 
-def _convolve(
+def _apply_convolution(
     x: KerasTensor,
     filters: int,
     kernel_size: int | tuple[int, int],
@@ -61,63 +66,65 @@ def _convolve(
         layers.Conv2D(
             filters, kernel_size, strides=strides, padding=padding, use_bias=False, name=name
         ),
-        layers.BatchNormalization(axis=channel_axis(), scale=False, name=name and f"{name}_bn"),
+        layers.BatchNormalization(
+            axis=image_channel_axis(), scale=False, name=name and f"{name}_bn"
+        ),
         layers.Activation("relu", name=name and f"{name}_ac"),
     )
 
 
-def _reduce(x: KerasTensor, filters: int) -> KerasTensor:
+def _halve_size(x: KerasTensor, filters: int) -> KerasTensor:
     """Halve height and width."""
-    return _convolve(x, filters, 3, strides=2, padding="valid")
+    return _apply_convolution(x, filters, 3, strides=2, padding="valid")
 
 
-def _join(branches: list[KerasTensor], name: str) -> KerasTensor:
-    joined: KerasTensor = layers.Concatenate(axis=channel_axis(), name=name)(branches)
+def _merge_branches(branches: list[KerasTensor], name: str) -> KerasTensor:
+    joined: KerasTensor = layers.Concatenate(axis=image_channel_axis(), name=name)(branches)
     return joined
 
 
 def _branch_35(x: KerasTensor) -> list[KerasTensor]:
     return [
-        _convolve(x, 32, 1),
-        _convolve(_convolve(x, 32, 1), 32, 3),
-        _convolve(_convolve(_convolve(x, 32, 1), 48, 3), 64, 3),
+        _apply_convolution(x, 32, 1),
+        _apply_convolution(_apply_convolution(x, 32, 1), 32, 3),
+        _apply_convolution(_apply_convolution(_apply_convolution(x, 32, 1), 48, 3), 64, 3),
     ]
 
 
 def _branch_17(x: KerasTensor) -> list[KerasTensor]:
-    first = _convolve(x, 192, 1)
-    second = _convolve(_convolve(x, 128, 1), 160, (1, 7))
-    return [first, _convolve(second, 192, (7, 1))]
+    first = _apply_convolution(x, 192, 1)
+    second = _apply_convolution(_apply_convolution(x, 128, 1), 160, (1, 7))
+    return [first, _apply_convolution(second, 192, (7, 1))]
 
 
 def _branch_8(x: KerasTensor) -> list[KerasTensor]:
-    first = _convolve(x, 192, 1)
-    second = _convolve(_convolve(x, 192, 1), 224, (1, 3))
-    return [first, _convolve(second, 256, (3, 1))]
+    first = _apply_convolution(x, 192, 1)
+    second = _apply_convolution(_apply_convolution(x, 192, 1), 224, (1, 3))
+    return [first, _apply_convolution(second, 256, (3, 1))]
 
 
 def _add_residual(
     x: KerasTensor, branches: list[KerasTensor], scale: float, name: str, activate: bool = True
 ) -> KerasTensor:
-    mixed = _join(branches, f"{name}_mixed")
-    channels = x.shape[channel_axis()] or 0
+    mixed = _merge_branches(branches, f"{name}_mixed")
+    channels = x.shape[image_channel_axis()] or 0
     up = layers.Conv2D(channels, 1, padding="same", name=f"{name}_conv")(mixed)
     total: KerasTensor = CustomScaleLayer(scale)([x, up])
     return apply_layers(total, layers.Activation("relu", name=f"{name}_ac")) if activate else total
 
 
 def _stem(images: KerasTensor) -> KerasTensor:
-    x = _convolve(_reduce(images, 32), 32, 3, padding="valid")
-    x = apply_layers(_convolve(x, 64, 3), layers.MaxPooling2D(3, strides=2))
-    x = _convolve(_convolve(x, 80, 1, padding="valid"), 192, 3, padding="valid")
+    x = _apply_convolution(_halve_size(images, 32), 32, 3, padding="valid")
+    x = apply_layers(_apply_convolution(x, 64, 3), layers.MaxPooling2D(3, strides=2))
+    x = _apply_convolution(_apply_convolution(x, 80, 1, padding="valid"), 192, 3, padding="valid")
     x = apply_layers(x, layers.MaxPooling2D(3, strides=2))
     branches = [
-        _convolve(x, 96, 1),
-        _convolve(_convolve(x, 48, 1), 64, 5),
-        _convolve(_convolve(_convolve(x, 64, 1), 96, 3), 96, 3),
+        _apply_convolution(x, 96, 1),
+        _apply_convolution(_apply_convolution(x, 48, 1), 64, 5),
+        _apply_convolution(_apply_convolution(_apply_convolution(x, 64, 1), 96, 3), 96, 3),
     ]
     average = apply_layers(x, layers.AveragePooling2D(3, strides=1, padding="same"))
-    return _join([*branches, _convolve(average, 64, 1)], "mixed_5b")
+    return _merge_branches([*branches, _apply_convolution(average, 64, 1)], "mixed_5b")
 
 
 def _body(images: KerasTensor) -> KerasTensor:
@@ -125,24 +132,24 @@ def _body(images: KerasTensor) -> KerasTensor:
     for index in range(1, 11):
         x = _add_residual(x, _branch_35(x), 0.17, f"block35_{index}")
     branches = [
-        _reduce(x, 384),
-        _reduce(_convolve(_convolve(x, 256, 1), 256, 3), 384),
+        _halve_size(x, 384),
+        _halve_size(_apply_convolution(_apply_convolution(x, 256, 1), 256, 3), 384),
         apply_layers(x, layers.MaxPooling2D(3, strides=2)),
     ]
-    x = _join(branches, "mixed_6a")
+    x = _merge_branches(branches, "mixed_6a")
     for index in range(1, 21):
         x = _add_residual(x, _branch_17(x), 0.1, f"block17_{index}")
     branches = [
-        _reduce(_convolve(x, 256, 1), 384),
-        _reduce(_convolve(x, 256, 1), 288),
-        _reduce(_convolve(_convolve(x, 256, 1), 288, 3), 320),
+        _halve_size(_apply_convolution(x, 256, 1), 384),
+        _halve_size(_apply_convolution(x, 256, 1), 288),
+        _halve_size(_apply_convolution(_apply_convolution(x, 256, 1), 288, 3), 320),
         apply_layers(x, layers.MaxPooling2D(3, strides=2)),
     ]
-    x = _join(branches, "mixed_7a")
+    x = _merge_branches(branches, "mixed_7a")
     for index in range(1, 10):
         x = _add_residual(x, _branch_8(x), 0.2, f"block8_{index}")
     x = _add_residual(x, _branch_8(x), 1.0, "block8_10", activate=False)
-    return _convolve(x, 1536, 1, name="conv_7b")
+    return _apply_convolution(x, 1536, 1, name="conv_7b")
 
 
 _INCEPTION_RESNET_V2 = Architecture(
@@ -199,4 +206,4 @@ include_top=True; (299, 299, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return build_model(_INCEPTION_RESNET_V2, arguments)
+    return assemble_model(_INCEPTION_RESNET_V2, arguments)

@@ -15,9 +15,9 @@ from podium.applications._architecture import (
     Architecture,
     ModelArguments,
     apply_layers,
-    build_model,
+    assemble_model,
 )
-from podium.applications._input_shape import channel_axis
+from podium.applications._input_shape import image_channel_axis
 from podium.applications._weights_files import name_kernel_files
 from podium.core import KerasTensor
 from podium.models import Model
@@ -26,7 +26,7 @@ from podium.models import Model
 _Convolution: TypeAlias = tuple[int, int, int]
 
 
-def _convolve(
+def _apply_convolutions(
     x: KerasTensor, *convolutions: _Convolution, strides: int = 1, padding: str = "same"
 ) -> KerasTensor:
     """Apply convolutions with normalization and activation; options are those of the last one."""
@@ -41,15 +41,15 @@ def _convolve(
                 padding=padding if is_last else "same",
                 use_bias=False,
             ),
-            layers.BatchNormalization(axis=channel_axis(), scale=False),
+            layers.BatchNormalization(axis=image_channel_axis(), scale=False),
             layers.Activation("relu"),
         )
     return x
 
 
-def _reduce(x: KerasTensor, *convolutions: _Convolution) -> KerasTensor:
+def _halve_size(x: KerasTensor, *convolutions: _Convolution) -> KerasTensor:
     """Apply convolutions, the last of which halves height and width."""
-    return _convolve(x, *convolutions, strides=2, padding="valid")
+    return _apply_convolutions(x, *convolutions, strides=2, padding="valid")
 
 
 def _halve(x: KerasTensor) -> KerasTensor:
@@ -58,61 +58,66 @@ def _halve(x: KerasTensor) -> KerasTensor:
 
 def _pool_and_project(x: KerasTensor, filters: int) -> KerasTensor:
     average = layers.AveragePooling2D(3, strides=1, padding="same")
-    return _convolve(apply_layers(x, average), (filters, 1, 1))
+    return _apply_convolutions(apply_layers(x, average), (filters, 1, 1))
 
 
-def _join(branches: list[KerasTensor], name: str | None = None) -> KerasTensor:
-    joined: KerasTensor = layers.Concatenate(axis=channel_axis(), name=name)(branches)
+def _merge_branches(branches: list[KerasTensor], name: str | None = None) -> KerasTensor:
+    joined: KerasTensor = layers.Concatenate(axis=image_channel_axis(), name=name)(branches)
     return joined
 
 
 def _mix_35(x: KerasTensor, pool_filters: int, name: str) -> KerasTensor:
     branches = [
-        _convolve(x, (64, 1, 1)),
-        _convolve(x, (48, 1, 1), (64, 5, 5)),
-        _convolve(x, (64, 1, 1), (96, 3, 3), (96, 3, 3)),
+        _apply_convolutions(x, (64, 1, 1)),
+        _apply_convolutions(x, (48, 1, 1), (64, 5, 5)),
+        _apply_convolutions(x, (64, 1, 1), (96, 3, 3), (96, 3, 3)),
         _pool_and_project(x, pool_filters),
     ]
-    return _join(branches, name)
+    return _merge_branches(branches, name)
 
 
 def _mix_17(x: KerasTensor, filters: int, name: str) -> KerasTensor:
     """Apply 7 x 7 convolutions as pairs of 1 x 7 and 7 x 1."""
     row, column = (filters, 1, 7), (filters, 7, 1)
     branches = [
-        _convolve(x, (192, 1, 1)),
-        _convolve(x, (filters, 1, 1), row, (192, 7, 1)),
-        _convolve(x, (filters, 1, 1), column, row, column, (192, 1, 7)),
+        _apply_convolutions(x, (192, 1, 1)),
+        _apply_convolutions(x, (filters, 1, 1), row, (192, 7, 1)),
+        _apply_convolutions(x, (filters, 1, 1), column, row, column, (192, 1, 7)),
         _pool_and_project(x, 192),
     ]
-    return _join(branches, name)
+    return _merge_branches(branches, name)
 
 
 def _mix_8(x: KerasTensor, name: str, inner_name: str) -> KerasTensor:
-    first = _convolve(x, (320, 1, 1))
-    second = _convolve(x, (384, 1, 1))
-    second = _join([_convolve(second, (384, 1, 3)), _convolve(second, (384, 3, 1))], inner_name)
-    third = _convolve(x, (448, 1, 1), (384, 3, 3))
-    third = _join([_convolve(third, (384, 1, 3)), _convolve(third, (384, 3, 1))])
-    return _join([first, second, third, _pool_and_project(x, 192)], name)
+    first = _apply_convolutions(x, (320, 1, 1))
+    second = _apply_convolutions(x, (384, 1, 1))
+    second = _merge_branches(
+        [_apply_convolutions(second, (384, 1, 3)), _apply_convolutions(second, (384, 3, 1))],
+        inner_name,
+    )
+    third = _apply_convolutions(x, (448, 1, 1), (384, 3, 3))
+    third = _merge_branches(
+        [_apply_convolutions(third, (384, 1, 3)), _apply_convolutions(third, (384, 3, 1))]
+    )
+    return _merge_branches([first, second, third, _pool_and_project(x, 192)], name)
 
 
 def _body(images: KerasTensor) -> KerasTensor:
-    x = _convolve(_reduce(images, (32, 3, 3)), (32, 3, 3), padding="valid")
-    x = _halve(_convolve(x, (64, 3, 3)))
-    x = _convolve(x, (80, 1, 1), padding="valid")
-    x = _halve(_convolve(x, (192, 3, 3), padding="valid"))
+    x = _apply_convolutions(_halve_size(images, (32, 3, 3)), (32, 3, 3), padding="valid")
+    x = _halve(_apply_convolutions(x, (64, 3, 3)))
+    x = _apply_convolutions(x, (80, 1, 1), padding="valid")
+    x = _halve(_apply_convolutions(x, (192, 3, 3), padding="valid"))
     for index, pool_filters in enumerate((32, 64, 64)):
         x = _mix_35(x, pool_filters, f"mixed{index}")
-    branches = [_reduce(x, (384, 3, 3)), _reduce(x, (64, 1, 1), (96, 3, 3), (96, 3, 3))]
-    x = _join([*branches, _halve(x)], "mixed3")
+    branches = [_halve_size(x, (384, 3, 3)), _halve_size(x, (64, 1, 1), (96, 3, 3), (96, 3, 3))]
+    x = _merge_branches([*branches, _halve(x)], "mixed3")
     for index, filters in enumerate((128, 160, 160, 192), start=4):
         x = _mix_17(x, filters, f"mixed{index}")
     branches = [
-        _reduce(x, (192, 1, 1), (320, 3, 3)),
-        _reduce(x, (192, 1, 1), (192, 1, 7), (192, 7, 1), (192, 3, 3)),
+        _halve_size(x, (192, 1, 1), (320, 3, 3)),
+        _halve_size(x, (192, 1, 1), (192, 1, 7), (192, 7, 1), (192, 3, 3)),
     ]
-    x = _join([*branches, _halve(x)], "mixed8")
+    x = _merge_branches([*branches, _halve(x)], "mixed8")
     for index in range(2):
         x = _mix_8(x, f"mixed{9 + index}", f"mixed9_{index}")
     return x
@@ -172,4 +177,4 @@ include_top=True; (299, 299, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return build_model(_INCEPTION_V3, arguments)
+    return assemble_model(_INCEPTION_V3, arguments)

@@ -17,7 +17,7 @@ def is_channels_first() -> bool:
     return image_data_format() == "channels_first"
 
 
-def channel_axis(last: int = 3) -> int:
+def image_channel_axis(last: int = 3) -> int:
     """Return the axis of the channels in a batch of images.
 
     Args:
@@ -71,10 +71,6 @@ def check_input_shape(
     channels = shape[0] if is_channels_first() else shape[2]
     if is_imagenet:
         _check_imagenet_shape(shape, channels, default_size, require_static)
-    elif channels not in (1, 3):
-        warn_user(
-            f"input_shape={input_shape!r} has {channels} channels; images usually have 1 or 3."
-        )
     if any(size is not None and size < min_size for size in height_and_width(shape)):
         raise ValueError(
             f"input_shape={input_shape!r} was given; a height and a width of at least {min_size} "
@@ -85,6 +81,10 @@ def check_input_shape(
             f"input_shape={input_shape!r} was given with include_top=True; sizes without None were "
             f"expected. Pass `input_shape={make_image_shape(default_size, default_size)}`, or "
             "`include_top=False`."
+        )
+    if channels not in (1, 3):
+        warn_user(
+            f"input_shape={input_shape!r} has {channels} channels; images usually have 1 or 3."
         )
     return shape
 

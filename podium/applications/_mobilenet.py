@@ -15,10 +15,10 @@ from podium.applications._architecture import (
     Architecture,
     ModelArguments,
     apply_layers,
-    build_model,
+    assemble_model,
     pool,
 )
-from podium.applications._input_shape import channel_axis, height_and_width
+from podium.applications._input_shape import height_and_width, image_channel_axis
 from podium.applications._weights_files import IMAGENET, WeightsFile, WeightsFiles
 from podium.core import KerasTensor, warn_user
 from podium.core.internal import check_int, check_number
@@ -44,7 +44,7 @@ _BLOCKS = (
 
 def _normalize_and_activate(name: str) -> tuple[layers.Layer, layers.Layer]:
     return (
-        layers.BatchNormalization(axis=channel_axis(-1), name=f"{name}_bn"),
+        layers.BatchNormalization(axis=image_channel_axis(-1), name=f"{name}_bn"),
         layers.ReLU(6.0, name=f"{name}_relu"),
     )
 
@@ -205,4 +205,4 @@ def MobileNet(
         classifier_activation,
         f"mobilenet_{alpha:0.2f}_{rows}" if name is None else name,
     )
-    return build_model(architecture, arguments)
+    return assemble_model(architecture, arguments)

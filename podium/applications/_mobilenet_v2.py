@@ -16,11 +16,11 @@ from podium.applications._architecture import (
     ModelArguments,
     add_head,
     apply_layers,
-    build_model,
+    assemble_model,
 )
 from podium.applications._input_shape import (
-    channel_axis,
     height_and_width,
+    image_channel_axis,
     is_channels_first,
     strided_padding,
 )
@@ -51,24 +51,26 @@ def round_channels(channels: float, divisor: int = 8) -> int:
     return nearest + divisor if nearest < 0.9 * channels else nearest
 
 
-def normalize(name: str) -> layers.BatchNormalization:
+def batch_norm(name: str) -> layers.BatchNormalization:
     """Return the batch normalization of MobileNetV2 and MobileNetV3."""
-    return layers.BatchNormalization(axis=channel_axis(-1), epsilon=1e-3, momentum=0.999, name=name)
+    return layers.BatchNormalization(
+        axis=image_channel_axis(-1), epsilon=1e-3, momentum=0.999, name=name
+    )
 
 
-def _convolve(filters: int, name: str) -> layers.Conv2D:
+def _pointwise(filters: int, name: str) -> layers.Conv2D:
     return layers.Conv2D(filters, 1, padding="same", use_bias=False, name=name)
 
 
 def _block(
     inputs: KerasTensor, filters: int, stride: int, expansion: int, prefix: str
 ) -> KerasTensor:
-    x, channels = inputs, inputs.shape[channel_axis(-1)] or 0
+    x, channels = inputs, inputs.shape[image_channel_axis(-1)] or 0
     if expansion > 1:
         x = apply_layers(
             x,
-            _convolve(expansion * channels, f"{prefix}expand"),
-            normalize(f"{prefix}expand_BN"),
+            _pointwise(expansion * channels, f"{prefix}expand"),
+            batch_norm(f"{prefix}expand_BN"),
             layers.ReLU(6.0, name=f"{prefix}expand_relu"),
         )
     if stride == 2:
@@ -77,10 +79,10 @@ def _block(
     x = apply_layers(
         x,
         layers.DepthwiseConv2D(3, stride, padding, use_bias=False, name=f"{prefix}depthwise"),
-        normalize(f"{prefix}depthwise_BN"),
+        batch_norm(f"{prefix}depthwise_BN"),
         layers.ReLU(6.0, name=f"{prefix}depthwise_relu"),
-        _convolve(filters, f"{prefix}project"),
-        normalize(f"{prefix}project_BN"),
+        _pointwise(filters, f"{prefix}project"),
+        batch_norm(f"{prefix}project_BN"),
     )
     if stride == 1 and channels == filters:
         x = layers.Add(name=f"{prefix}add")([inputs, x])
@@ -91,7 +93,7 @@ def _body(images: KerasTensor, alpha: float) -> KerasTensor:
     stem = layers.Conv2D(
         round_channels(32 * alpha), 3, strides=2, padding="same", use_bias=False, name="Conv1"
     )
-    x = apply_layers(images, stem, normalize("bn_Conv1"), layers.ReLU(6.0, name="Conv1_relu"))
+    x = apply_layers(images, stem, batch_norm("bn_Conv1"), layers.ReLU(6.0, name="Conv1_relu"))
     block = 0
     for channels, depth, first_stride in _STACKS:
         filters = round_channels(int(channels * alpha))
@@ -103,7 +105,7 @@ def _body(images: KerasTensor, alpha: float) -> KerasTensor:
     return apply_layers(
         x,
         layers.Conv2D(round_channels(1280 * max(alpha, 1.0)), 1, use_bias=False, name="Conv_1"),
-        normalize("Conv_1_bn"),
+        batch_norm("Conv_1_bn"),
         layers.ReLU(6.0, name="out_relu"),
     )
 
@@ -127,7 +129,7 @@ def check_input_tensor(
         )
 
 
-def _shape_of(
+def _image_shape(
     input_shape: Sequence[int | None] | None, input_tensor: KerasTensor | None
 ) -> SymbolicShape | None:
     """Return the shape of the images that decides which weights are loaded, or None."""
@@ -165,13 +167,14 @@ def MobileNetV2(
         name: The name of the model; by default it has `alpha` and the size of images.
 
     Example:
-        >>> model = podium.applications.MobileNetV2((64, 64, 3), 0.35, weights=None, classes=10)
-        >>> model.name, model.output_shape, model.count_params()
-        ('mobilenetv2_0.35_64', (None, 10), 423018)
+        >>> podium.applications.MobileNetV2(input_shape=(32, 32, 3))
+        Traceback (most recent call last):
+        ValueError: input_shape=(32, 32, 3) was given with weights='imagenet' and \
+include_top=True; (224, 224, 3), on which the classifier was trained, was expected. ...
     """
     check_number("alpha", alpha, 0)
     check_input_tensor(input_tensor, input_shape)
-    shape = _shape_of(input_shape, input_tensor)
+    shape = _image_shape(input_shape, input_tensor)
     size = choose_trained_size(shape, _TRAINED_SIZES)
     rows = height_and_width(tuple(input_shape))[0] if input_shape is not None else None
     files: WeightsFiles | None = None
@@ -194,4 +197,4 @@ def MobileNetV2(
         f"mobilenetv2_{alpha:0.2f}_{rows}" if name is None else name,
     )
     body = functools.partial(_body, alpha=alpha)
-    return build_model(Architecture(body, files, _head, default_size=size), arguments)
+    return assemble_model(Architecture(body, files, _head, default_size=size), arguments)

@@ -15,17 +15,17 @@ from podium.applications._architecture import (
     Architecture,
     ModelArguments,
     apply_layers,
-    build_model,
+    assemble_model,
     pool,
 )
 from podium.applications._input_shape import (
-    channel_axis,
     height_and_width,
+    image_channel_axis,
     make_image_shape,
     strided_padding,
 )
 from podium.applications._mobilenet import check_trained
-from podium.applications._mobilenet_v2 import check_input_tensor, normalize, round_channels
+from podium.applications._mobilenet_v2 import batch_norm, check_input_tensor, round_channels
 from podium.applications._weights_files import IMAGENET, WeightsFiles, name_files
 from podium.core import KerasTensor, warn_user
 from podium.core.internal import check_fraction, check_number
@@ -61,7 +61,7 @@ _TRAINED_SIZE = 224
 _SQUEEZE_RATIO = 0.25
 
 
-class _Block(NamedTuple):
+class _BlockSizes(NamedTuple):
     """The sizes of one block.
 
     Attributes:
@@ -82,34 +82,34 @@ class _Block(NamedTuple):
 
 
 _SMALL = (
-    _Block(1, 16, False, 2, True, False),
-    _Block(72 / 16, 24, False, 2, False, False),
-    _Block(88 / 24, 24, False, 1, False, False),
-    _Block(4, 40, True, 2, True, True),
-    _Block(6, 40, True, 1, True, True),
-    _Block(6, 40, True, 1, True, True),
-    _Block(3, 48, True, 1, True, True),
-    _Block(3, 48, True, 1, True, True),
-    _Block(6, 96, True, 2, True, True),
-    _Block(6, 96, True, 1, True, True),
-    _Block(6, 96, True, 1, True, True),
+    _BlockSizes(1, 16, False, 2, True, False),
+    _BlockSizes(72 / 16, 24, False, 2, False, False),
+    _BlockSizes(88 / 24, 24, False, 1, False, False),
+    _BlockSizes(4, 40, True, 2, True, True),
+    _BlockSizes(6, 40, True, 1, True, True),
+    _BlockSizes(6, 40, True, 1, True, True),
+    _BlockSizes(3, 48, True, 1, True, True),
+    _BlockSizes(3, 48, True, 1, True, True),
+    _BlockSizes(6, 96, True, 2, True, True),
+    _BlockSizes(6, 96, True, 1, True, True),
+    _BlockSizes(6, 96, True, 1, True, True),
 )
 _LARGE = (
-    _Block(1, 16, False, 1, False, False),
-    _Block(4, 24, False, 2, False, False),
-    _Block(3, 24, False, 1, False, False),
-    _Block(3, 40, True, 2, True, False),
-    _Block(3, 40, True, 1, True, False),
-    _Block(3, 40, True, 1, True, False),
-    _Block(6, 80, False, 2, False, True),
-    _Block(2.5, 80, False, 1, False, True),
-    _Block(2.3, 80, False, 1, False, True),
-    _Block(2.3, 80, False, 1, False, True),
-    _Block(6, 112, False, 1, True, True),
-    _Block(6, 112, False, 1, True, True),
-    _Block(6, 160, True, 2, True, True),
-    _Block(6, 160, True, 1, True, True),
-    _Block(6, 160, True, 1, True, True),
+    _BlockSizes(1, 16, False, 1, False, False),
+    _BlockSizes(4, 24, False, 2, False, False),
+    _BlockSizes(3, 24, False, 1, False, False),
+    _BlockSizes(3, 40, True, 2, True, False),
+    _BlockSizes(3, 40, True, 1, True, False),
+    _BlockSizes(3, 40, True, 1, True, False),
+    _BlockSizes(6, 80, False, 2, False, True),
+    _BlockSizes(2.5, 80, False, 1, False, True),
+    _BlockSizes(2.3, 80, False, 1, False, True),
+    _BlockSizes(2.3, 80, False, 1, False, True),
+    _BlockSizes(6, 112, False, 1, True, True),
+    _BlockSizes(6, 112, False, 1, True, True),
+    _BlockSizes(6, 160, True, 2, True, True),
+    _BlockSizes(6, 160, True, 1, True, True),
+    _BlockSizes(6, 160, True, 1, True, True),
 )
 
 
@@ -117,7 +117,7 @@ def _activation(swishes: bool) -> layers.Layer:
     return layers.Activation("hard_swish") if swishes else layers.ReLU()
 
 
-def _convolve(filters: int, name: str, use_bias: bool = False) -> layers.Conv2D:
+def _pointwise(filters: int, name: str, use_bias: bool = False) -> layers.Conv2D:
     return layers.Conv2D(filters, 1, padding="same", use_bias=use_bias, name=name)
 
 
@@ -127,9 +127,9 @@ def _excite(inputs: KerasTensor, channels: int, prefix: str) -> KerasTensor:
     x = apply_layers(
         inputs,
         layers.GlobalAveragePooling2D(keepdims=True, name=f"{prefix}avg_pool"),
-        _convolve(round_channels(channels * _SQUEEZE_RATIO), f"{prefix}conv", use_bias=True),
+        _pointwise(round_channels(channels * _SQUEEZE_RATIO), f"{prefix}conv", use_bias=True),
         layers.ReLU(name=f"{prefix}relu"),
-        _convolve(channels, f"{prefix}conv_1", use_bias=True),
+        _pointwise(channels, f"{prefix}conv_1", use_bias=True),
     )
     factors = layers.ReLU(6.0)(x + 3.0) * (1.0 / 6.0)
     scaled: KerasTensor = layers.Multiply(name=f"{prefix}mul")([inputs, factors])
@@ -137,17 +137,17 @@ def _excite(inputs: KerasTensor, channels: int, prefix: str) -> KerasTensor:
 
 
 def _apply_block(
-    inputs: KerasTensor, block: _Block, filters: int, minimalistic: bool, index: int
+    inputs: KerasTensor, block: _BlockSizes, filters: int, minimalistic: bool, index: int
 ) -> KerasTensor:
     prefix = f"expanded_conv_{index}_" if index else "expanded_conv_"
-    x, channels = inputs, inputs.shape[channel_axis(-1)] or 0
+    x, channels = inputs, inputs.shape[image_channel_axis(-1)] or 0
     expanded = round_channels(channels * block.expansion)
     swishes = block.swishes and not minimalistic
     if index:
         x = apply_layers(
             x,
-            _convolve(expanded, f"{prefix}expand"),
-            normalize(f"{prefix}expand_bn"),
+            _pointwise(expanded, f"{prefix}expand"),
+            batch_norm(f"{prefix}expand_bn"),
             _activation(swishes),
         )
     kernel_size = 5 if block.large_kernel and not minimalistic else 3
@@ -161,12 +161,12 @@ def _apply_block(
         layers.DepthwiseConv2D(
             kernel_size, block.stride, padding, use_bias=False, name=f"{prefix}depthwise"
         ),
-        normalize(f"{prefix}depthwise_bn"),
+        batch_norm(f"{prefix}depthwise_bn"),
         _activation(swishes),
     )
     if block.squeezes and not minimalistic:
         x = _excite(x, expanded, prefix)
-    x = apply_layers(x, _convolve(filters, f"{prefix}project"), normalize(f"{prefix}project_bn"))
+    x = apply_layers(x, _pointwise(filters, f"{prefix}project"), batch_norm(f"{prefix}project_bn"))
     if block.stride == 1 and channels == filters:
         x = layers.Add(name=f"{prefix}add")([inputs, x])
     return x
@@ -174,7 +174,7 @@ def _apply_block(
 
 def _body(
     images: KerasTensor,
-    blocks: tuple[_Block, ...],
+    blocks: tuple[_BlockSizes, ...],
     alpha: float,
     minimalistic: bool,
     include_preprocessing: bool,
@@ -183,7 +183,7 @@ def _body(
     x = apply_layers(
         x,
         layers.Conv2D(16, 3, strides=2, padding="same", use_bias=False, name="conv"),
-        normalize("conv_bn"),
+        batch_norm("conv_bn"),
         _activation(not minimalistic),
     )
     for index, block in enumerate(blocks):
@@ -191,8 +191,8 @@ def _body(
         x = _apply_block(x, block, filters, minimalistic, index)
     return apply_layers(
         x,
-        _convolve(round_channels((x.shape[channel_axis(-1)] or 0) * 6), "conv_1"),
-        normalize("conv_1_bn"),
+        _pointwise(round_channels((x.shape[image_channel_axis(-1)] or 0) * 6), "conv_1"),
+        batch_norm("conv_1_bn"),
         _activation(not minimalistic),
     )
 
@@ -209,14 +209,14 @@ def _head(
     x = apply_layers(
         x,
         layers.GlobalAveragePooling2D(keepdims=True),
-        _convolve(channels, "conv_2", use_bias=True),
+        _pointwise(channels, "conv_2", use_bias=True),
         _activation(not minimalistic),
     )
     if dropout_rate > 0:
         x = layers.Dropout(dropout_rate)(x)
     return apply_layers(
         x,
-        _convolve(arguments.classes, "logits", use_bias=True),
+        _pointwise(arguments.classes, "logits", use_bias=True),
         layers.Flatten(),
         layers.Activation(arguments.classifier_activation, name="predictions"),
     )
@@ -245,7 +245,7 @@ def _choose_files(
     return name_files(folder, f"weights_mobilenet_v3_{variant}", _HASHES[variant], suffixes)
 
 
-def _build(
+def _build_variant(
     size: str,
     alpha: float,
     minimalistic: bool,
@@ -279,7 +279,7 @@ def _build(
         ),
         any_size=True,
     )
-    return build_model(architecture, arguments)
+    return assemble_model(architecture, arguments)
 
 
 def MobileNetV3Small(
@@ -315,9 +315,10 @@ def MobileNetV3Small(
         name: The name of the model.
 
     Example:
-        >>> model = podium.applications.MobileNetV3Small(minimalistic=True, weights=None, classes=2)
-        >>> model.input_shape, model.output_shape, model.count_params()
-        ((None, None, None, 3), (None, 2), 1033666)
+        >>> podium.applications.MobileNetV3Small(minimalistic=True, alpha=0.75)
+        Traceback (most recent call last):
+        ValueError: alpha=0.75 was given with weights='imagenet'; 1.0 was expected. Pass \
+`weights=None` for another one.
     """
     arguments = ModelArguments(
         include_top,
@@ -329,7 +330,9 @@ def MobileNetV3Small(
         classifier_activation,
         name,
     )
-    return _build("small", alpha, minimalistic, dropout_rate, include_preprocessing, arguments)
+    return _build_variant(
+        "small", alpha, minimalistic, dropout_rate, include_preprocessing, arguments
+    )
 
 
 def MobileNetV3Large(
@@ -364,4 +367,6 @@ def MobileNetV3Large(
         classifier_activation,
         name,
     )
-    return _build("large", alpha, minimalistic, dropout_rate, include_preprocessing, arguments)
+    return _build_variant(
+        "large", alpha, minimalistic, dropout_rate, include_preprocessing, arguments
+    )

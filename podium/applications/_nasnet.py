@@ -7,7 +7,7 @@ https://arxiv.org/abs/1707.07012.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from podium import layers
 from podium._typing import ActivationLike, PathLike
@@ -16,7 +16,7 @@ from podium.applications._architecture import (
     ModelArguments,
     add_head,
     apply_layers,
-    build_model,
+    assemble_model,
 )
 from podium.applications._input_shape import strided_padding
 from podium.applications._weights_files import IMAGENET, WeightsFile, WeightsFiles
@@ -26,7 +26,7 @@ from podium.models import Model
 _FOLDER = "tensorflow/keras-applications/nasnet"
 
 
-def _normalize(name: str) -> layers.BatchNormalization:
+def _batch_norm(name: str) -> layers.BatchNormalization:
     return layers.BatchNormalization(axis=-1, momentum=0.9997, epsilon=1e-3, name=name)
 
 
@@ -36,17 +36,17 @@ def _project(filters: int, name: str) -> layers.Conv2D:
     )
 
 
-def _pool(kind: type[layers.Layer], name: str, strides: int = 1) -> layers.Layer:
+def _pooling_layer(kind: Callable[..., layers.Layer], name: str, strides: int = 1) -> layers.Layer:
     padding = "same" if strides == 1 else "valid"
     return kind(3, strides=strides, padding=padding, name=name)
 
 
-def _add(x: KerasTensor, y: KerasTensor, name: str | None = None) -> KerasTensor:
+def _add_branches(x: KerasTensor, y: KerasTensor, name: str | None = None) -> KerasTensor:
     total: KerasTensor = layers.Add(name=name)([x, y])
     return total
 
 
-def _separable(
+def _separable_block(
     x: KerasTensor, filters: int, kernel_size: int, block: str, index: int, strides: int = 1
 ) -> KerasTensor:
     """Apply two separable convolutions, the first of which has the strides.
@@ -64,10 +64,10 @@ def _separable(
         return apply_layers(
             x,
             convolve(strides=strides, padding=padding, name=f"separable_conv_1_{block}"),
-            _normalize(f"separable_conv_1_bn_{block}"),
+            _batch_norm(f"separable_conv_1_bn_{block}"),
             layers.Activation("relu"),
             convolve(padding="same", name=f"separable_conv_2_{block}"),
-            _normalize(f"separable_conv_2_bn_{block}"),
+            _batch_norm(f"separable_conv_2_bn_{block}"),
         )
 
 
@@ -85,7 +85,7 @@ def _adjust(previous: KerasTensor | None, x: KerasTensor, filters: int, block: s
             previous,
             layers.Activation("relu"),
             _project(filters, f"adjust_conv_projection_{block}"),
-            _normalize(f"adjust_bn_{block}"),
+            _batch_norm(f"adjust_bn_{block}"),
         )
 
 
@@ -106,7 +106,7 @@ def _adjust_size(x: KerasTensor, filters: int, block: str) -> KerasTensor:
         _project(filters // 2, f"adjust_conv_2_{block}"),
     )
     joined = layers.Concatenate(axis=-1)([even, odd])
-    return apply_layers(joined, _normalize(f"adjust_bn_{block}"))
+    return apply_layers(joined, _batch_norm(f"adjust_bn_{block}"))
 
 
 def _normal_cell(
@@ -115,27 +115,29 @@ def _normal_cell(
     """Return features of the same size."""
     p = _adjust(previous, inputs, filters, block)
     project = _project(filters, f"normal_conv_1_{block}")
-    normalize = _normalize(f"normal_bn_1_{block}")
+    normalize = _batch_norm(f"normal_bn_1_{block}")
     h = apply_layers(inputs, layers.Activation("relu"), project, normalize)
-    x1 = _add(
-        _separable(h, filters, 5, f"normal_left1_{block}", 1),
-        _separable(p, filters, 3, f"normal_right1_{block}", 1),
+    x1 = _add_branches(
+        _separable_block(h, filters, 5, f"normal_left1_{block}", 1),
+        _separable_block(p, filters, 3, f"normal_right1_{block}", 1),
         f"normal_add_1_{block}",
     )
-    x2 = _add(
-        _separable(p, filters, 5, f"normal_left2_{block}", 2),
-        _separable(p, filters, 3, f"normal_right2_{block}", 2),
+    x2 = _add_branches(
+        _separable_block(p, filters, 5, f"normal_left2_{block}", 2),
+        _separable_block(p, filters, 3, f"normal_right2_{block}", 2),
         f"normal_add_2_{block}",
     )
     average = layers.AveragePooling2D
-    x3 = apply_layers(h, _pool(average, f"normal_left3_{block}"))
-    x3 = _add(x3, p, f"normal_add_3_{block}")
-    x4 = _add(
-        apply_layers(p, _pool(average, f"normal_left4_{block}")),
-        apply_layers(p, _pool(average, f"normal_right4_{block}")),
+    x3 = apply_layers(h, _pooling_layer(average, f"normal_left3_{block}"))
+    x3 = _add_branches(x3, p, f"normal_add_3_{block}")
+    x4 = _add_branches(
+        apply_layers(p, _pooling_layer(average, f"normal_left4_{block}")),
+        apply_layers(p, _pooling_layer(average, f"normal_right4_{block}")),
         f"normal_add_4_{block}",
     )
-    x5 = _add(_separable(h, filters, 3, f"normal_left5_{block}", 5), h, f"normal_add_5_{block}")
+    x5 = _add_branches(
+        _separable_block(h, filters, 3, f"normal_left5_{block}", 5), h, f"normal_add_5_{block}"
+    )
     join = layers.Concatenate(axis=-1, name=f"normal_concat_{block}")
     joined: KerasTensor = join([p, x1, x2, x3, x4, x5])
     return joined
@@ -147,30 +149,30 @@ def _reduction_cell(
     """Return features of half the height and width."""
     p = _adjust(previous, inputs, filters, block)
     project = _project(filters, f"reduction_conv_1_{block}")
-    normalize = _normalize(f"reduction_bn_1_{block}")
+    normalize = _batch_norm(f"reduction_bn_1_{block}")
     h = apply_layers(inputs, layers.Activation("relu"), project, normalize)
     padding = layers.ZeroPadding2D(strided_padding(h, 3), name=f"reduction_pad_1_{block}")
     h3 = apply_layers(h, padding)
-    x1 = _add(
-        _separable(h, filters, 5, f"reduction_left1_{block}", 1, 2),
-        _separable(p, filters, 7, f"reduction_right1_{block}", 1, 2),
+    x1 = _add_branches(
+        _separable_block(h, filters, 5, f"reduction_left1_{block}", 1, 2),
+        _separable_block(p, filters, 7, f"reduction_right1_{block}", 1, 2),
         f"reduction_add_1_{block}",
     )
-    x2 = _add(
-        apply_layers(h3, _pool(layers.MaxPooling2D, f"reduction_left2_{block}", 2)),
-        _separable(p, filters, 7, f"reduction_right2_{block}", 2, 2),
+    x2 = _add_branches(
+        apply_layers(h3, _pooling_layer(layers.MaxPooling2D, f"reduction_left2_{block}", 2)),
+        _separable_block(p, filters, 7, f"reduction_right2_{block}", 2, 2),
         f"reduction_add_2_{block}",
     )
-    x3 = _add(
-        apply_layers(h3, _pool(layers.AveragePooling2D, f"reduction_left3_{block}", 2)),
-        _separable(p, filters, 5, f"reduction_right3_{block}", 3, 2),
+    x3 = _add_branches(
+        apply_layers(h3, _pooling_layer(layers.AveragePooling2D, f"reduction_left3_{block}", 2)),
+        _separable_block(p, filters, 5, f"reduction_right3_{block}", 3, 2),
         f"reduction_add3_{block}",
     )
-    x4 = apply_layers(x1, _pool(layers.AveragePooling2D, f"reduction_left4_{block}"))
-    x4 = _add(x2, x4)
-    x5 = _add(
-        _separable(x1, filters, 3, f"reduction_left4_{block}", 5),
-        apply_layers(h3, _pool(layers.MaxPooling2D, f"reduction_right5_{block}", 2)),
+    x4 = apply_layers(x1, _pooling_layer(layers.AveragePooling2D, f"reduction_left4_{block}"))
+    x4 = _add_branches(x2, x4)
+    x5 = _add_branches(
+        _separable_block(x1, filters, 3, f"reduction_left4_{block}", 5),
+        apply_layers(h3, _pooling_layer(layers.MaxPooling2D, f"reduction_right5_{block}", 2)),
         f"reduction_add4_{block}",
     )
     joined: KerasTensor = layers.Concatenate(axis=-1, name=f"reduction_concat_{block}")(
@@ -179,7 +181,7 @@ def _reduction_cell(
     return joined
 
 
-def _reduce(
+def _reduction(
     inputs: KerasTensor, previous: KerasTensor | None, filters: int, block: str
 ) -> KerasTensor:
     with name_scope(f"reduction_A_block_{block}"):
@@ -207,14 +209,14 @@ def _body(
         kernel_initializer="he_normal",
         name="stem_conv1",
     )
-    first = apply_layers(images, stem, _normalize("stem_bn1"))
-    second = _reduce(first, None, filters // 4, "stem_1")
-    x, previous = _reduce(second, first, filters // 2, "stem_2"), second
+    first = apply_layers(images, stem, _batch_norm("stem_bn1"))
+    second = _reduction(first, None, filters // 4, "stem_1")
+    x, previous = _reduction(second, first, filters // 2, "stem_2"), second
     for stack in range(3):
         width = filters * 2**stack
         if stack > 0:
             inputs = x
-            x = _reduce(x, previous, width, f"reduce_{stack * depth}")
+            x = _reduction(x, previous, width, f"reduce_{stack * depth}")
             previous = previous if skip_reduction else inputs
         for index in range(depth):
             block = stack * depth + index + min(stack, 1)
@@ -332,7 +334,7 @@ include_top=True; (224, 224, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return build_model(_MOBILE, arguments)
+    return assemble_model(_MOBILE, arguments)
 
 
 def NASNetLarge(
@@ -366,4 +368,4 @@ include_top=True; (331, 331, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return build_model(_LARGE, arguments)
+    return assemble_model(_LARGE, arguments)

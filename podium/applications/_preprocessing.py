@@ -6,12 +6,12 @@ Three modes are in use. It owns their constants; which architecture has which is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from podium import ops
-from podium._typing import TensorLike
+from podium._typing import T, TensorLike
 from podium.core import (
     KerasTensor,
     Tensor,
@@ -22,6 +22,9 @@ from podium.core import (
     is_float_dtype,
 )
 
+NumpyArray: TypeAlias = np.ndarray[Any, Any]
+Images: TypeAlias = NumpyArray | Tensor | KerasTensor
+
 _MODES = ("caffe", "tf", "torch")
 # Means of the channels of ImageNet's images, from 0 to 255 in the order BGR.
 _CAFFE_MEAN = (103.939, 116.779, 123.68)
@@ -30,21 +33,7 @@ _TORCH_MEAN = (0.485, 0.456, 0.406)
 _TORCH_STDDEV = (0.229, 0.224, 0.225)
 
 
-@overload
-def preprocess_input(
-    x: np.ndarray, data_format: str | None = None, mode: str = "caffe"
-) -> np.ndarray: ...
-
-
-@overload
-def preprocess_input(
-    x: TensorLike, data_format: str | None = None, mode: str = "caffe"
-) -> Tensor | KerasTensor: ...
-
-
-def preprocess_input(
-    x: TensorLike | np.ndarray, data_format: str | None = None, mode: str = "caffe"
-) -> np.ndarray | Tensor | KerasTensor:
+def preprocess_input(x: TensorLike, data_format: str | None = None, mode: str = "caffe") -> Images:
     """Bring images into the form on which weights of ImageNet were trained.
 
     Each architecture has this function with its own mode: use
@@ -75,18 +64,18 @@ def preprocess_input(
     check_choice("mode", mode, _MODES)
     data_format = data_format or image_data_format()
     check_choice("data_format", data_format, ("channels_first", "channels_last"))
-    if not isinstance(x, (np.ndarray, Tensor, KerasTensor)):
-        x = convert_to_tensor(x)
+    images: Images
+    images = x if isinstance(x, (np.ndarray, Tensor, KerasTensor)) else convert_to_tensor(x)
     if mode != "tf":
-        _check_channels(x.shape, data_format, mode)
-    if isinstance(x, np.ndarray):
-        floats = x if np.issubdtype(x.dtype, np.floating) else x.astype(floatx())
-        return _normalize_array(floats, data_format, mode)
-    floats = x if is_float_dtype(x.dtype) else ops.cast(x, floatx())
+        _check_channels(images.shape, data_format, mode)
+    if isinstance(images, np.ndarray):
+        is_float = np.issubdtype(images.dtype, np.floating)
+        return _normalize_array(images if is_float else images.astype(floatx()), data_format, mode)
+    floats = images if is_float_dtype(images.dtype) else ops.cast(images, floatx())
     return _normalize_tensor(floats, data_format, mode)
 
 
-def preprocess_caffe(x: TensorLike, data_format: str | None = None) -> TensorLike:
+def preprocess_caffe(x: TensorLike, data_format: str | None = None) -> Images:
     """Convert images from RGB to BGR and subtract the means of ImageNet's channels.
 
     Args:
@@ -100,7 +89,7 @@ def preprocess_caffe(x: TensorLike, data_format: str | None = None) -> TensorLik
     return preprocess_input(x, data_format, "caffe")
 
 
-def preprocess_tf(x: TensorLike, data_format: str | None = None) -> TensorLike:
+def preprocess_tf(x: TensorLike, data_format: str | None = None) -> Images:
     """Scale pixels to values from -1 to 1.
 
     Args:
@@ -114,7 +103,7 @@ def preprocess_tf(x: TensorLike, data_format: str | None = None) -> TensorLike:
     return preprocess_input(x, data_format, "tf")
 
 
-def preprocess_torch(x: TensorLike, data_format: str | None = None) -> TensorLike:
+def preprocess_torch(x: TensorLike, data_format: str | None = None) -> Images:
     """Scale pixels to values from 0 to 1 and normalize ImageNet's channels.
 
     Args:
@@ -128,7 +117,7 @@ def preprocess_torch(x: TensorLike, data_format: str | None = None) -> TensorLik
     return preprocess_input(x, data_format, "torch")
 
 
-def return_unchanged(x: TensorLike, data_format: str | None = None) -> TensorLike:
+def return_unchanged(x: T, data_format: str | None = None) -> T:
     """Return images as they are: the model itself has layers for preprocessing.
 
     Args:
@@ -151,16 +140,18 @@ def _check_channels(shape: Sequence[int | None], data_format: str, mode: str) ->
         )
 
 
-def _normalize_array(x: np.ndarray, data_format: str, mode: str) -> np.ndarray:
+def _normalize_array(x: NumpyArray, data_format: str, mode: str) -> NumpyArray:
     """Compute in the dtype of `x`, like Keras."""
-    if mode == "tf":
-        return x / x.dtype.type(127.5) - x.dtype.type(1)
     axis = -3 if data_format == "channels_first" else -1
-    if mode == "caffe":
-        return np.flip(x, axis) - _along_channels(_CAFFE_MEAN, axis, x.dtype)
-    scaled = x / x.dtype.type(255) - _along_channels(_TORCH_MEAN, axis, x.dtype)
-    normalized: np.ndarray = scaled / _along_channels(_TORCH_STDDEV, axis, x.dtype)
-    return normalized
+    result: NumpyArray
+    if mode == "tf":
+        result = x / x.dtype.type(127.5) - x.dtype.type(1)
+    elif mode == "caffe":
+        result = np.flip(x, axis) - _along_channels(_CAFFE_MEAN, axis, x.dtype)
+    else:
+        scaled = x / x.dtype.type(255) - _along_channels(_TORCH_MEAN, axis, x.dtype)
+        result = scaled / _along_channels(_TORCH_STDDEV, axis, x.dtype)
+    return result
 
 
 def _normalize_tensor(x: Tensor | KerasTensor, data_format: str, mode: str) -> Tensor | KerasTensor:
@@ -174,6 +165,6 @@ def _normalize_tensor(x: Tensor | KerasTensor, data_format: str, mode: str) -> T
     return scaled / _along_channels(_TORCH_STDDEV, axis, x.dtype)
 
 
-def _along_channels(values: tuple[float, ...], axis: int, dtype: np.dtype) -> np.ndarray:
+def _along_channels(values: tuple[float, ...], axis: int, dtype: np.dtype[Any]) -> NumpyArray:
     array = np.array(values, dtype)
     return array.reshape(3, 1, 1) if axis == -3 else array

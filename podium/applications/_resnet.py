@@ -15,9 +15,9 @@ from podium.applications._architecture import (
     ModelArguments,
     add_named_head,
     apply_layers,
-    build_model,
+    assemble_model,
 )
-from podium.applications._input_shape import channel_axis
+from podium.applications._input_shape import image_channel_axis
 from podium.applications._weights_files import WeightsFiles, name_kernel_files
 from podium.core import KerasTensor
 from podium.models import Model
@@ -37,14 +37,14 @@ def resnet_files(name: str) -> WeightsFiles:
     return name_kernel_files("resnet", name, _HASHES[name])
 
 
-def normalize(name: str) -> layers.BatchNormalization:
+def batch_norm(name: str) -> layers.BatchNormalization:
     """Return the batch normalization of all ResNets."""
-    return layers.BatchNormalization(axis=channel_axis(), epsilon=1.001e-5, name=f"{name}_bn")
+    return layers.BatchNormalization(axis=image_channel_axis(), epsilon=1.001e-5, name=f"{name}_bn")
 
 
 def normalize_and_activate(name: str) -> tuple[layers.Layer, layers.Layer]:
     """Return batch normalization and ReLU."""
-    return normalize(name), layers.Activation("relu", name=f"{name}_relu")
+    return batch_norm(name), layers.Activation("relu", name=f"{name}_relu")
 
 
 def add_stem(images: KerasTensor, *between: layers.Layer) -> KerasTensor:
@@ -69,7 +69,7 @@ def _block(x: KerasTensor, filters: int, stride: int, name: str, project: bool) 
     shortcut = x
     if project:
         convolution = layers.Conv2D(4 * filters, 1, strides=stride, name=f"{name}_0_conv")
-        shortcut = apply_layers(x, convolution, normalize(f"{name}_0"))
+        shortcut = apply_layers(x, convolution, batch_norm(f"{name}_0"))
     x = apply_layers(
         x,
         layers.Conv2D(filters, 1, strides=stride, name=f"{name}_1_conv"),
@@ -77,7 +77,7 @@ def _block(x: KerasTensor, filters: int, stride: int, name: str, project: bool) 
         layers.Conv2D(filters, 3, padding="same", name=f"{name}_2_conv"),
         *normalize_and_activate(f"{name}_2"),
         layers.Conv2D(4 * filters, 1, name=f"{name}_3_conv"),
-        normalize(f"{name}_3"),
+        batch_norm(f"{name}_3"),
     )
     total = layers.Add(name=f"{name}_add")([shortcut, x])
     return apply_layers(total, layers.Activation("relu", name=f"{name}_out"))
@@ -130,9 +130,10 @@ def ResNet50(
         name: The name of the model.
 
     Example:
-        >>> model = podium.applications.ResNet50(weights=None, classes=10)
-        >>> model.input_shape, model.output_shape, model.count_params()
-        ((None, 224, 224, 3), (None, 10), 23608202)
+        >>> podium.applications.ResNet50(input_shape=(32, 32, 3))
+        Traceback (most recent call last):
+        ValueError: input_shape=(32, 32, 3) was given with weights='imagenet' and \
+include_top=True; (224, 224, 3), on which the classifier was trained, was expected. ...
     """
     arguments = ModelArguments(
         include_top,
@@ -144,7 +145,7 @@ def ResNet50(
         classifier_activation,
         name,
     )
-    return build_model(_RESNET50, arguments)
+    return assemble_model(_RESNET50, arguments)
 
 
 def ResNet101(
@@ -175,7 +176,7 @@ include_top=True; (224, 224, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return build_model(_RESNET101, arguments)
+    return assemble_model(_RESNET101, arguments)
 
 
 def ResNet152(
@@ -206,4 +207,4 @@ include_top=True; (224, 224, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return build_model(_RESNET152, arguments)
+    return assemble_model(_RESNET152, arguments)

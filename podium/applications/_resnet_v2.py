@@ -15,7 +15,7 @@ from podium.applications._architecture import (
     ModelArguments,
     add_named_head,
     apply_layers,
-    build_model,
+    assemble_model,
 )
 from podium.applications._resnet import add_stem, normalize_and_activate, resnet_files
 from podium.core import KerasTensor
@@ -90,9 +90,10 @@ def ResNet50V2(
         name: The name of the model.
 
     Example:
-        >>> model = podium.applications.ResNet50V2(weights=None, classes=10)
-        >>> model.input_shape, model.output_shape, model.count_params()
-        ((None, 224, 224, 3), (None, 10), 23585290)
+        >>> podium.applications.ResNet50V2(input_shape=(32, 32, 3))
+        Traceback (most recent call last):
+        ValueError: input_shape=(32, 32, 3) was given with weights='imagenet' and \
+include_top=True; (224, 224, 3), on which the classifier was trained, was expected. ...
     """
     arguments = ModelArguments(
         include_top,
@@ -104,7 +105,7 @@ def ResNet50V2(
         classifier_activation,
         name,
     )
-    return build_model(_RESNET50V2, arguments)
+    return assemble_model(_RESNET50V2, arguments)
 
 
 def ResNet101V2(
@@ -135,7 +136,7 @@ include_top=True; (224, 224, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return build_model(_RESNET101V2, arguments)
+    return assemble_model(_RESNET101V2, arguments)
 
 
 def ResNet152V2(
@@ -166,4 +167,4 @@ include_top=True; (224, 224, 3), on which the classifier was trained, was expect
         classifier_activation,
         name,
     )
-    return build_model(_RESNET152V2, arguments)
+    return assemble_model(_RESNET152V2, arguments)

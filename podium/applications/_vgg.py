@@ -15,7 +15,7 @@ from podium.applications._architecture import (
     Architecture,
     ModelArguments,
     apply_layers,
-    build_model,
+    assemble_model,
     pool,
 )
 from podium.applications._weights_files import name_kernel_files
@@ -106,7 +106,7 @@ def VGG16(
         classifier_activation,
         name,
     )
-    return build_model(_VGG16, arguments)
+    return assemble_model(_VGG16, arguments)
 
 
 def VGG19(
@@ -124,9 +124,10 @@ def VGG19(
     The arguments are those of `VGG16`.
 
     Example:
-        >>> model = podium.applications.VGG19(include_top=False, weights=None, pooling="avg")
-        >>> model.output_shape, model.count_params()
-        ((None, 512), 20024384)
+        >>> podium.applications.VGG19(input_shape=(32, 32, 3))
+        Traceback (most recent call last):
+        ValueError: input_shape=(32, 32, 3) was given with weights='imagenet' and \
+include_top=True; (224, 224, 3), on which the classifier was trained, was expected. ...
     """
     arguments = ModelArguments(
         include_top,
@@ -138,4 +139,4 @@ def VGG19(
         classifier_activation,
         name,
     )
-    return build_model(_VGG19, arguments)
+    return assemble_model(_VGG19, arguments)

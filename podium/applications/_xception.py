@@ -14,45 +14,45 @@ from podium.applications._architecture import (
     Architecture,
     ModelArguments,
     apply_layers,
-    build_model,
+    assemble_model,
 )
-from podium.applications._input_shape import channel_axis
+from podium.applications._input_shape import image_channel_axis
 from podium.applications._weights_files import name_kernel_files
 from podium.core import KerasTensor
 from podium.models import Model
 
 
-def _normalize(name: str | None = None) -> layers.BatchNormalization:
-    return layers.BatchNormalization(axis=channel_axis(-1), name=name)
+def _batch_norm(name: str | None = None) -> layers.BatchNormalization:
+    return layers.BatchNormalization(axis=image_channel_axis(-1), name=name)
 
 
 def _stem_convolution(filters: int, strides: int, name: str) -> tuple[layers.Layer, ...]:
     return (
         layers.Conv2D(filters, 3, strides=strides, use_bias=False, name=name),
-        _normalize(f"{name}_bn"),
+        _batch_norm(f"{name}_bn"),
         layers.Activation("relu", name=f"{name}_act"),
     )
 
 
-def _separable(filters: int, name: str) -> tuple[layers.Layer, layers.Layer]:
+def _separable_layers(filters: int, name: str) -> tuple[layers.Layer, layers.Layer]:
     return (
         layers.SeparableConv2D(filters, 3, padding="same", use_bias=False, name=name),
-        _normalize(f"{name}_bn"),
+        _batch_norm(f"{name}_bn"),
     )
 
 
 def _reduction(x: KerasTensor, block: int, filters: tuple[int, int]) -> KerasTensor:
     """Halve height and width."""
     project = layers.Conv2D(filters[1], 1, strides=2, padding="same", use_bias=False)
-    residual = apply_layers(x, project, _normalize())
+    residual = apply_layers(x, project, _batch_norm())
     name = f"block{block}_sepconv"
     if block > 2:  # the block before has no activation at its end
         x = layers.Activation("relu", name=f"{name}1_act")(x)
     x = apply_layers(
         x,
-        *_separable(filters[0], f"{name}1"),
+        *_separable_layers(filters[0], f"{name}1"),
         layers.Activation("relu", name=f"{name}2_act"),
-        *_separable(filters[1], f"{name}2"),
+        *_separable_layers(filters[1], f"{name}2"),
         layers.MaxPooling2D(3, strides=2, padding="same", name=f"block{block}_pool"),
     )
     return apply_layers([x, residual], layers.Add())
@@ -68,13 +68,13 @@ def _body(images: KerasTensor) -> KerasTensor:
         for index in (1, 2, 3):
             name = f"block{block}_sepconv{index}"
             activation = layers.Activation("relu", name=f"{name}_act")
-            x = apply_layers(x, activation, *_separable(728, name))
+            x = apply_layers(x, activation, *_separable_layers(728, name))
         x = apply_layers([x, residual], layers.Add())
     x = _reduction(x, 13, (728, 1024))
     for index, filters in enumerate((1536, 2048), start=1):
         name = f"block14_sepconv{index}"
         activation = layers.Activation("relu", name=f"{name}_act")
-        x = apply_layers(x, *_separable(filters, name), activation)
+        x = apply_layers(x, *_separable_layers(filters, name), activation)
     return x
 
 
@@ -117,9 +117,10 @@ def Xception(
         name: The name of the model.
 
     Example:
-        >>> model = podium.applications.Xception(weights=None, classes=10)
-        >>> model.input_shape, model.output_shape, model.count_params()
-        ((None, 299, 299, 3), (None, 10), 20881970)
+        >>> podium.applications.Xception(input_shape=(32, 32, 3))
+        Traceback (most recent call last):
+        ValueError: input_shape=(32, 32, 3) was given with weights='imagenet' and \
+include_top=True; (299, 299, 3), on which the classifier was trained, was expected. ...
     """
     arguments = ModelArguments(
         include_top,
@@ -131,4 +132,4 @@ def Xception(
         classifier_activation,
         name,
     )
-    return build_model(_XCEPTION, arguments)
+    return assemble_model(_XCEPTION, arguments)

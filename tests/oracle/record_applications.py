@@ -15,7 +15,15 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 
 import keras
 import numpy as np
-from application_cases import CASES, build, fill_weights, layer_lines, make_images, weight_lines
+from application_cases import (
+    CASES,
+    build,
+    fill_weights,
+    layer_lines,
+    make_images,
+    make_pixels,
+    weight_lines,
+)
 
 
 def return_zeros(initializer, shape, dtype=None):
@@ -41,6 +49,18 @@ def record(case):
     return recorded, seconds, time.perf_counter() - start
 
 
+def record_preprocessing():
+    """Record `preprocess_input` of arrays, for all modes and data formats."""
+    images = make_pixels()
+    return {
+        f"preprocessing/{mode}/{data_format}": keras.applications.imagenet_utils.preprocess_input(
+            images.copy(), data_format, mode
+        )
+        for mode in ("caffe", "tf", "torch")
+        for data_format in ("channels_first", "channels_last")
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=pathlib.Path, required=True)
@@ -49,6 +69,7 @@ def main():
     options = parser.parse_args()
     path = options.out / "applications.npz"
     recorded = dict(np.load(path)) if path.exists() else {}
+    recorded |= record_preprocessing()
     for name in options.only or CASES:
         if f"{name}/parameters" in recorded and not options.again:
             continue
