@@ -32,7 +32,7 @@ def channels_first():
         ({"weights": None, "classes": 0}, "classes=0 was given; an int of at least 1"),
         (
             {"weights": None, "pooling": "mean"},
-            "Unknown pooling 'mean'. Choices: None, 'avg', 'max'",
+            "Unknown pooling 'mean'",
         ),
         ({"include_top": "yes"}, "include_top='yes'"),
         ({"classifier_activation": "relu"}, "classifier_activation='relu' was given with weights="),

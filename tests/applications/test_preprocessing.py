@@ -67,7 +67,7 @@ def test_models_with_their_own_preprocessing_leave_images_unchanged():
 
 
 def test_wrong_arguments_raise():
-    with pytest.raises(ValueError, match="Unknown mode 'bgr'. Choices"):
+    with pytest.raises(ValueError, match="Unknown mode 'bgr'"):
         imagenet_utils.preprocess_input(make_pixels(), mode="bgr")
     with pytest.raises(ValueError, match="Unknown data_format 'last'"):
         imagenet_utils.preprocess_input(make_pixels(), data_format="last")

@@ -28,6 +28,25 @@ precision specify it in `tests/oracle/cases.py`).
 {count} cases, {clean} without any difference.
 """
 
+APPLICATIONS = """
+## Applications
+
+`make check-applications` records the architectures of `keras.applications` with Keras 3.15 and
+compares: classes, names, output shapes, initializers, `momentum`, `epsilon` and `rate` of all layers
+in order; paths and shapes of all weights in order; the number of parameters; and the outputs for two
+images, with weights that both sides fill by position, up to 1e-4 of the greatest output. Small
+images (32 to 75 pixels) are used; other arguments (`alpha`, `pooling`, `minimalistic`,
+`include_preprocessing` ...) have cases of their own. `make test` compares the structure of the
+smallest of each family, and the outputs of two.
+
+{table}
+
+Deviations: an unknown `pooling` raises an error, where Keras ignores it. `preprocess_input` does not
+change arrays in place, and converts Tensors of integers to floats before it subtracts means.
+MobileNetV3 without `input_shape` does not warn. Files of ImageNet's weights are found whatever the
+`name` of the model, and before the model is built.
+"""
+
 
 def table(rows, head):
     """A Markdown table."""
@@ -71,6 +90,23 @@ def default_rows():
     ]
 
 
+def applications():
+    """The section about `podium.applications`, from what was recorded."""
+    recorded = np.load(Path(__file__).parent / "fixtures" / "applications.npz")
+    rows = []
+    for key in recorded.files:
+        name, _, part = key.rpartition("/")
+        if part == "parameters":
+            layers, weights = (
+                len(bytes(recorded[f"{name}/{kind}"]).split(b"\n"))
+                for kind in ("layers", "weights")
+            )
+            compared = "yes" if f"{name}/outputs" in recorded.files else ""
+            rows.append((f"`{name}`", layers, weights, f"{int(recorded[key]):,}", compared))
+    head = ("case", "layers", "weights", "parameters (10 classes)", "outputs compared")
+    return APPLICATIONS.format(table=table(rows, head))
+
+
 def page(results):
     """The whole page."""
     clean = sum(not result.problems for _, result in results)
@@ -108,6 +144,7 @@ def page(results):
         "\n## Differences found in this run\n",
         table(differing, ("case", "difference")) if differing else "None.",
     ]
+    parts.append(applications())
     same = oracle("tf_keras").about["same"]
     parts += [
         f"\n## Where tf_keras (Keras 2) differs from Keras 3\n\n{same} cases agree. Podium "
