@@ -32,19 +32,19 @@ APPLICATIONS = """
 ## Applications
 
 `make check-applications` records the architectures of `keras.applications` with Keras 3.15 and
-compares: classes, names, output shapes, initializers, `momentum`, `epsilon` and `rate` of all layers
-in order; paths and shapes of all weights in order; the number of parameters; and the outputs for two
-images, with weights that both sides fill by position, up to 1e-4 of the greatest output. Small
-images (32 to 75 pixels) are used; other arguments (`alpha`, `pooling`, `minimalistic`,
+compares, in order, classes, names, output shapes, initializers, `momentum`, `epsilon` and `rate` of
+all layers; paths and shapes of all weights; the number of parameters; and the outputs for two
+images, with weights that both sides fill by position, up to 1e-4 of the greatest output. Images
+are small (32 to 96 pixels); other arguments (`alpha`, `pooling`, `minimalistic`,
 `include_preprocessing` ...) have cases of their own. `make test` compares the structure of the
 smallest of each family, and the outputs of two.
 
 {table}
 
-Deviations: an unknown `pooling` raises an error, where Keras ignores it. `preprocess_input` does not
-change arrays in place, and converts Tensors of integers to floats before it subtracts means.
-MobileNetV3 without `input_shape` does not warn. Files of ImageNet's weights are found whatever the
-`name` of the model, and before the model is built.
+Deviations: an unknown `pooling` raises an error, where Keras ignores it. `preprocess_input` does
+not change arrays in place, and converts Tensors of integers to floats before it subtracts means.
+MobileNetV3 without `input_shape` does not warn. Files of ImageNet's weights are found whatever
+the `name` of the model, and before the model is built.
 """
 
 
