@@ -19,6 +19,28 @@ from podium.core._names import auto_name as auto_name
 from podium.core._names import name_scope as name_scope
 from podium.core._names import reset_names as reset_names
 from podium.core._names import snake_case as snake_case
+from podium.core._process_settings import disable_flash_attention as disable_flash_attention
+from podium.core._process_settings import disable_interactive_logging as disable_interactive_logging
+from podium.core._process_settings import disable_traceback_filtering as disable_traceback_filtering
+from podium.core._process_settings import enable_flash_attention as enable_flash_attention
+from podium.core._process_settings import enable_interactive_logging as enable_interactive_logging
+from podium.core._process_settings import enable_traceback_filtering as enable_traceback_filtering
+from podium.core._process_settings import (
+    enable_unsafe_deserialization as enable_unsafe_deserialization,
+)
+from podium.core._process_settings import is_flash_attention_enabled as is_flash_attention_enabled
+from podium.core._process_settings import (
+    is_interactive_logging_enabled as is_interactive_logging_enabled,
+)
+from podium.core._process_settings import is_nnx_enabled as is_nnx_enabled
+from podium.core._process_settings import (
+    is_traceback_filtering_enabled as is_traceback_filtering_enabled,
+)
+from podium.core._process_settings import max_epochs as max_epochs
+from podium.core._process_settings import max_steps_per_epoch as max_steps_per_epoch
+from podium.core._process_settings import set_backend as set_backend
+from podium.core._process_settings import set_max_epochs as set_max_epochs
+from podium.core._process_settings import set_max_steps_per_epoch as set_max_steps_per_epoch
 from podium.core._random import SeedGenerator as SeedGenerator
 from podium.core._random import draw_flat as draw_flat
 from podium.core._random import draw_seed as draw_seed

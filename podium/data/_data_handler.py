@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any
 
 from podium._typing import Tree
-from podium.core import Selection, check_choice, warn_user
+from podium.core import Selection, check_choice, max_steps_per_epoch, warn_user
 from podium.core.internal import PublicRepr, check_int
 from podium.data._argument_names import ARGUMENT_NAMES
 from podium.data._device_budget import device_budget
@@ -118,7 +118,8 @@ class DataHandler(PublicRepr):
         shuffle_seed: int | None = None,
     ):
         names = ARGUMENT_NAMES[check_choice("caller", caller, list(ARGUMENT_NAMES))]
-        if max_steps is not None:
+        most_steps = max_steps_per_epoch()
+        if max_steps is not None or most_steps is not None:
             names = dataclasses.replace(names, allows_infinite=True)
         steps = (
             None
@@ -130,7 +131,6 @@ class DataHandler(PublicRepr):
                 1 if steps_per_execution is None else steps_per_execution
             )
         self._names = names
-        self._requested_steps = steps
         self._initial_epoch = check_int("initial_epoch", initial_epoch, 0, integral_floats=True)
         self._epochs = (
             sys.maxsize if epochs is None else check_int("epochs", epochs, integral_floats=True)
@@ -160,6 +160,7 @@ class DataHandler(PublicRepr):
             workers=workers,
             end_epoch=None if epochs is None else self._epochs,
         )
+        self._requested_steps = steps = self._limit_steps(steps, most_steps)
         self._inferred_steps = self._adapter.get_size() if steps is None else steps
         self._first_epoch = self._initial_epoch
         passes = 2 if caller == "validation" else self.num_epochs
@@ -505,6 +506,18 @@ class DataHandler(PublicRepr):
         return self._adapter
 
     # --- implementation
+
+    def _limit_steps(self, steps: int | None, limit: int | None) -> int | None:
+        """Return the number of steps of an epoch under the limit of `set_max_steps_per_epoch`."""
+        size = self._adapter.get_size() if steps is None else steps
+        if limit is None or (size is not None and size <= limit):
+            return steps
+        warn_user(
+            f"`{self._names.steps}` is limited to {limit} by `set_max_steps_per_epoch`, or by the "
+            "environment variable KERAS_MAX_STEPS_PER_EPOCH."
+        )
+        self._adapter.steps = limit
+        return limit
 
     def _make_reader(
         self, same_lengths: bool, check: Callable[[Tree], None] | None

@@ -64,6 +64,7 @@ from podium.models.training._argument_checks import (
     check_fit,
     check_keywords,
     check_verbose,
+    limit_epochs,
     seconds_of,
 )
 from podium.models.training._input_checks import (
@@ -454,6 +455,7 @@ class Model(Layer):
         max_seconds = seconds_of("max_time", max_time)
         if epochs is None and max_steps is None and max_seconds is None:
             epochs = 1
+        epochs = limit_epochs(epochs)
         with record_run(self, "fit") as recorder, hold_model(self, "fit"):
             if validation_split:
                 (x, y, sample_weight), validation_data = train_validation_split(

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from podium.core import Variable, tree_leaves, unknown_choice
+from podium.callbacks.internal import write_stdout
+from podium.core import (
+    Variable,
+    is_interactive_logging_enabled,
+    tree_leaves,
+    unknown_choice,
+)
 from podium.layers import Layer
 from podium.models._graph import Graph
 
@@ -45,6 +51,8 @@ def print_summary(
         table.add_column("Trainable", justify="center")
     for layer in _select_layers(model, layer_range):
         _add_row(table, model, layer, 0, expand_nested, show_trainable, connected)
+    if print_fn is None and not is_interactive_logging_enabled():
+        print_fn = write_stdout
     text = io.StringIO()
     width = line_length or (None if print_fn is None else 100)
     console = rich.console.Console(

@@ -3,9 +3,12 @@
 from podium.callbacks import Progbar as Progbar
 from podium.core import custom_object_scope as CustomObjectScope
 from podium.core import custom_object_scope as custom_object_scope
+from podium.core import disable_interactive_logging as disable_interactive_logging
+from podium.core import enable_interactive_logging as enable_interactive_logging
 from podium.core import get_custom_objects as get_custom_objects
 from podium.core import get_registered_name as get_registered_name
 from podium.core import get_registered_object as get_registered_object
+from podium.core import is_interactive_logging_enabled as is_interactive_logging_enabled
 from podium.core import register_keras_serializable as register_keras_serializable
 from podium.core import set_random_seed as set_random_seed
 from podium.data import PyDataset as PyDataset

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from podium.core import closest_match, warn_user
+from podium.core import closest_match, max_epochs, warn_user
 from podium.core.internal import check_int
 
 _RENAMED = {"nb_epoch": "epochs", "show_accuracy": "metrics"}  # names of Keras 1
@@ -84,6 +84,18 @@ def check_fit(
             "uses the end of the training arrays, `validation_data` other data."
         )
     check_validation_freq(validation_freq)
+
+
+def limit_epochs(epochs: int | None) -> int | None:
+    """Return the number of epochs under the limit of `set_max_epochs`."""
+    limit = max_epochs()
+    if limit is None or (epochs is not None and epochs <= limit):
+        return epochs
+    warn_user(
+        f"`epochs` is limited to {limit} by `set_max_epochs`, or by the environment variable "
+        "KERAS_MAX_EPOCHS."
+    )
+    return limit
 
 
 def check_verbose(verbose: object) -> None:

@@ -1,11 +1,27 @@
 """`keras.config`: the defaults of the process."""
 
 from podium.compat.keras._backend import backend as backend
+from podium.core import disable_flash_attention as disable_flash_attention
+from podium.core import disable_interactive_logging as disable_interactive_logging
+from podium.core import disable_traceback_filtering as disable_traceback_filtering
 from podium.core import dtype_policy as dtype_policy
+from podium.core import enable_flash_attention as enable_flash_attention
+from podium.core import enable_interactive_logging as enable_interactive_logging
+from podium.core import enable_traceback_filtering as enable_traceback_filtering
+from podium.core import enable_unsafe_deserialization as enable_unsafe_deserialization
 from podium.core import epsilon as epsilon
 from podium.core import floatx as floatx
 from podium.core import image_data_format as image_data_format
+from podium.core import is_flash_attention_enabled as is_flash_attention_enabled
+from podium.core import is_interactive_logging_enabled as is_interactive_logging_enabled
+from podium.core import is_nnx_enabled as is_nnx_enabled
+from podium.core import is_traceback_filtering_enabled as is_traceback_filtering_enabled
+from podium.core import max_epochs as max_epochs
+from podium.core import max_steps_per_epoch as max_steps_per_epoch
+from podium.core import set_backend as set_backend
 from podium.core import set_dtype_policy as set_dtype_policy
 from podium.core import set_epsilon as set_epsilon
 from podium.core import set_floatx as set_floatx
 from podium.core import set_image_data_format as set_image_data_format
+from podium.core import set_max_epochs as set_max_epochs
+from podium.core import set_max_steps_per_epoch as set_max_steps_per_epoch
