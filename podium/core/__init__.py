@@ -79,18 +79,30 @@ from podium.core.tensor._convert import convert_to_numpy as convert_to_numpy
 from podium.core.tensor._convert import convert_to_tensor as convert_to_tensor
 from podium.core.tensor._convert import is_tensor as is_tensor
 from podium.core.tensor._dtypes import DTypePolicy as DTypePolicy
-from podium.core.tensor._dtypes import dtype_policy as dtype_policy
-from podium.core.tensor._dtypes import get_dtype_policy as get_dtype_policy
 from podium.core.tensor._dtypes import is_float_dtype as is_float_dtype
-from podium.core.tensor._dtypes import set_dtype_policy as set_dtype_policy
+from podium.core.tensor._dtypes import is_int_dtype as is_int_dtype
 from podium.core.tensor._dtypes import standardize_dtype as standardize_dtype
 from podium.core.tensor._operators import promote_dtypes as promote_dtypes
 from podium.core.tensor._placement import Placement as Placement
 from podium.core.tensor._placement import colocate_with as colocate_with
+from podium.core.tensor._policy_registry import DTypePolicyMap as DTypePolicyMap
+from podium.core.tensor._policy_registry import deserialize_dtype_policy as deserialize_dtype_policy
+from podium.core.tensor._policy_registry import dtype_policy as dtype_policy
+from podium.core.tensor._policy_registry import get_dtype_policy as get_dtype_policy
+from podium.core.tensor._policy_registry import serialize_dtype_policy as serialize_dtype_policy
+from podium.core.tensor._policy_registry import set_dtype_policy as set_dtype_policy
+from podium.core.tensor._quantized_policies import AWQDTypePolicy as AWQDTypePolicy
+from podium.core.tensor._quantized_policies import GPTQDTypePolicy as GPTQDTypePolicy
+from podium.core.tensor._quantized_policies import Int4DTypePolicy as Int4DTypePolicy
+from podium.core.tensor._quantized_policies import QuantizedDTypePolicy as QuantizedDTypePolicy
+from podium.core.tensor._quantized_policies import (
+    QuantizedFloat8DTypePolicy as QuantizedFloat8DTypePolicy,
+)
 from podium.core.tensor._selection import Selection as Selection
 from podium.core.tensor._selection import Table as Table
 from podium.core.tensor._symbolic import KerasTensor as KerasTensor
 from podium.core.tensor._symbolic import Node as Node
+from podium.core.tensor._symbolic import is_keras_tensor as is_keras_tensor
 from podium.core.tensor._symbolic import is_symbolic as is_symbolic
 from podium.core.tensor._tensor import Tensor as Tensor
 from podium.core.tensor._variable import Variable as Variable

@@ -9,6 +9,7 @@ from podium.distribute._current_strategy import in_cross_replica_context as in_c
 from podium.distribute._current_strategy import (
     scale_loss_for_distribution as scale_loss_for_distribution,
 )
+from podium.distribute._devices import device as device
 from podium.distribute._devices import find_device as find_device
 from podium.distribute._distributed_dataset import DistributedDataset as DistributedDataset
 from podium.distribute._layout_map import LayoutMap as LayoutMap

@@ -62,6 +62,20 @@ def find_device_softly(name: str) -> jax.Device:
     return device
 
 
+def device(device_name: str) -> contextlib.AbstractContextManager[object]:
+    """Return a context in which new values are placed, and computed, on a device.
+
+    Args:
+        device_name: Its name, such as "cpu", "gpu:1" or "/gpu:0".
+
+    Example:
+        >>> with podium.distribute.device("cpu:0"):
+        ...     podium.ops.ones(2).value.device.platform
+        'cpu'
+    """
+    return default_device(find_device_softly(device_name))
+
+
 def default_device(device: jax.Device) -> contextlib.AbstractContextManager[object]:
     """Return a context in which new values are placed on a device."""
     # If it is the default already, naming it would compile everything a second time.

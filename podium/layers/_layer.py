@@ -20,6 +20,7 @@ from podium import regularizers
 from podium._typing import Config, DType, DTypeLike, TensorLike, Tree
 from podium.core import (
     DTypePolicy,
+    DTypePolicyMap,
     KerasTensor,
     Node,
     Tensor,
@@ -444,22 +445,31 @@ class Layer:
 
     @dtype_policy.setter
     def dtype_policy(self, value: DTypeLike | DTypePolicy | None) -> None:
-        self._dtype_policy = get_dtype_policy(value)
+        policy = get_dtype_policy(value)
+        if isinstance(self._dtype_policy, DTypePolicyMap) and not isinstance(
+            policy, DTypePolicyMap
+        ):
+            self._dtype_policy = DTypePolicyMap(
+                self._dtype_policy.default_policy,
+                {**dict(self._dtype_policy.items()), self._name: policy},
+            )
+        else:
+            self._dtype_policy = policy
 
     @property
     def dtype(self) -> DType:
         """The dtype of the weights."""
-        return self._dtype_policy.variable_dtype
+        return self._dtype_policy.for_path(self._name).variable_dtype
 
     @property
     def variable_dtype(self) -> DType:
         """The dtype of the weights."""
-        return self._dtype_policy.variable_dtype
+        return self._dtype_policy.for_path(self._name).variable_dtype
 
     @property
     def compute_dtype(self) -> DType:
         """The dtype of computations."""
-        return self._dtype_policy.compute_dtype
+        return self._dtype_policy.for_path(self._name).compute_dtype
 
     # --- weights
 

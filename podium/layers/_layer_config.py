@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from podium import regularizers
 from podium._typing import Config
-from podium.core import unknown_choice
+from podium.core import serialize_dtype_policy, unknown_choice
 
 if TYPE_CHECKING:
     from podium.layers._layer import Layer
@@ -24,12 +24,7 @@ _COMMON = ("name", "trainable", "dtype")  # in every config
 
 def base_config(layer: Layer) -> Config:
     """Return the arguments that all layers share."""
-    policy = {
-        "module": "keras",
-        "class_name": "DTypePolicy",
-        "config": layer._dtype_policy.get_config(),
-        "registered_name": None,
-    }
+    policy = serialize_dtype_policy(layer._dtype_policy)
     config: Config = {"name": layer._name, "trainable": layer._trainable, "dtype": policy}
     if layer.activity_regularizer is not None:
         config["activity_regularizer"] = regularizers.serialize(layer.activity_regularizer)

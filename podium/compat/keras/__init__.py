@@ -25,12 +25,14 @@ from podium.compat.keras import config as config
 from podium.compat.keras import dtype_policies as dtype_policies
 from podium.compat.keras import engine as engine
 from podium.compat.keras import experimental as experimental
+from podium.compat.keras import legacy as legacy
 from podium.compat.keras import mixed_precision as mixed_precision
 from podium.compat.keras import preprocessing as preprocessing
 from podium.compat.keras import tree as tree
 from podium.compat.keras._backend import __version__ as __version__
 from podium.compat.keras._backend import version as version
 from podium.core import DTypePolicy as DTypePolicy
+from podium.core import DTypePolicy as FloatDTypePolicy
 from podium.core import ForwardAccumulator as ForwardAccumulator
 from podium.core import Function as Function
 from podium.core import GradientTape as GradientTape
@@ -50,6 +52,7 @@ from podium.core import name_scope as name_scope
 from podium.core import remat as remat
 from podium.core import run_functions_eagerly as run_functions_eagerly
 from podium.core import stop_gradient as stop_gradient
+from podium.distribute import device as device
 from podium.initializers import Initializer as Initializer
 from podium.layers import Input as Input
 from podium.layers import InputSpec as InputSpec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -9,10 +10,19 @@ import numpy as np
 
 from podium import ops, random
 from podium._typing import DTypeLike, SymbolicShape, TensorLike
-from podium.core import Tensor, Variable, convert_to_tensor
+from podium.core import (
+    Tensor,
+    Variable,
+    convert_to_tensor,
+    floatx,
+    standardize_dtype,
+)
+from podium.ops.internal import result_type
 
 # The version of Keras whose API `podium.compat.keras` follows.
 __version__ = "2.15.0"
+
+_uids: collections.Counter[str] = collections.Counter()
 
 
 def version() -> str:
@@ -35,6 +45,41 @@ def backend() -> str:
         'tensorflow'
     """
     return "tensorflow"
+
+
+def get_uid(prefix: str = "") -> int:
+    """Return a number that is unique for a prefix: 1, then 2, ...
+
+    Example:
+        >>> from podium.compat import keras
+        >>> keras.backend.get_uid("example"), keras.backend.get_uid("example")
+        (1, 2)
+    """
+    _uids[prefix] += 1
+    return _uids[prefix]
+
+
+def result_dtype(*dtypes: DTypeLike | None) -> str:
+    """Return the dtype of an operation on values of several dtypes.
+
+    Args:
+        *dtypes: Names or dtypes; `int` and `float` mean Python's numbers, None the default float
+            dtype.
+
+    Example:
+        >>> from podium.compat import keras
+        >>> keras.backend.result_type("bfloat16", int), keras.backend.result_type("int32", float)
+        ('bfloat16', 'float32')
+    """
+    if any(str(dtype).startswith("float8") for dtype in dtypes):
+        raise ValueError(
+            f"result_type was given {dtypes}: values of a float8 dtype are not converted "
+            "implicitly. Cast them first, with `ops.cast`."
+        )
+    if not dtypes:
+        return floatx()
+    weak = {int: int, float: float, "int": int, "float": float}
+    return result_type(*(weak.get(d) or standardize_dtype(d) for d in dtypes))
 
 
 def get_value(x: TensorLike) -> np.ndarray[Any, Any]:

@@ -175,6 +175,9 @@ from podium.core.tensor._operators import Operators as Operators
 # Returns a value as an array with a sharding, which may span processes.
 from podium.core.tensor._placement import place_value as place_value
 
+# Returns the class of dtype policies of a name.
+from podium.core.tensor._policy_registry import find_policy_class as find_policy_class
+
 # Returns the number of samples of a batch.
 from podium.core.tensor._selection import num_rows as num_rows
 

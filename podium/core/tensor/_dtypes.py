@@ -1,7 +1,8 @@
 """Dtypes: their names, and dtype policies for mixed precision.
 
-A `DTypePolicy` has the dtype in which a layer computes and the one in which it stores its weights.
-This file owns the names and the global policy; `dispatch` and `Layer.__call__` do the casting.
+A `DTypePolicy` has the dtype in which a layer computes and the one in which it stores its weights;
+`dispatch` and `Layer.__call__` do the casting. Policies of quantized layers are in
+`_quantized_policies.py`, the global policy in `_policy_registry.py`.
 """
 
 from __future__ import annotations
@@ -26,12 +27,6 @@ _32_BIT_DTYPES = {
 }
 _INTEGER_TYPES = ("uint8", "uint16", "uint32", "uint64", "int4", "int8", "int16", "int32", "int64")
 ALLOWED_DTYPES = FLOAT_TYPES + _INTEGER_TYPES + ("bool", "complex64", "complex128")
-
-
-class _Global:
-    """The policy that `set_dtype_policy` set."""
-
-    policy: DTypePolicy | None = None
 
 
 def standardize_dtype(dtype: DTypeLike | None) -> DType:
@@ -73,6 +68,16 @@ def is_float_dtype(dtype: DTypeLike) -> bool:
         (True, False)
     """
     return standardize_dtype(dtype) in FLOAT_TYPES
+
+
+def is_int_dtype(dtype: DTypeLike) -> bool:
+    """Return whether a dtype is an integer dtype, signed or unsigned.
+
+    Example:
+        >>> podium.core.is_int_dtype("uint8"), podium.core.is_int_dtype("bool")
+        (True, False)
+    """
+    return standardize_dtype(dtype) in _INTEGER_TYPES
 
 
 def is_differentiable(value: Value | Array) -> bool:
@@ -122,6 +127,15 @@ class DTypePolicy:
         return self._name
 
     @property
+    def quantization_mode(self) -> str | None:
+        """How weights are quantized, such as "int8"; None if they are not."""
+        return None
+
+    def for_path(self, path: str) -> DTypePolicy:
+        """Return the policy of the layer of this path: this one for every layer."""
+        return self
+
+    @property
     def compute_dtype(self) -> str:
         """The dtype to which inputs and weights are cast for the computation."""
         return self._compute_dtype
@@ -141,51 +155,10 @@ class DTypePolicy:
         return cls(**config)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DTypePolicy) and other.name == self.name
+        return type(other) is type(self) and other.get_config() == self.get_config()
 
     def __hash__(self) -> int:
-        return hash(("DTypePolicy", self._name))
+        return hash((type(self).__name__, self.name))
 
     def __repr__(self) -> str:
-        return f"<DTypePolicy {self._name!r}>"
-
-
-def dtype_policy() -> DTypePolicy:
-    """Return the policy of new layers that are created without one.
-
-    Example:
-        >>> podium.core.dtype_policy().name
-        'float32'
-    """
-    return _Global.policy or DTypePolicy(floatx())
-
-
-def set_dtype_policy(policy: str | DTypePolicy | None) -> None:
-    """Set the policy of layers created from now on; None restores the default float dtype.
-
-    Example:
-        >>> podium.core.set_dtype_policy("mixed_bfloat16")
-        >>> podium.layers.Dense(2).compute_dtype
-        'bfloat16'
-        >>> podium.core.set_dtype_policy(None)
-    """
-    _Global.policy = None if policy is None else get_dtype_policy(policy)
-
-
-def get_dtype_policy(identifier: DTypeLike | DTypePolicy | Config | None) -> DTypePolicy:
-    """Return the policy that a layer's `dtype` argument means.
-
-    Args:
-        identifier: None for the global policy, a name, a dtype, a policy or its config.
-
-    Example:
-        >>> podium.core.get_dtype_policy("float16").variable_dtype
-        'float16'
-    """
-    if identifier is None:
-        return dtype_policy()
-    if isinstance(identifier, DTypePolicy):
-        return identifier
-    if isinstance(identifier, dict):
-        return DTypePolicy.from_config(identifier.get("config", identifier))
-    return DTypePolicy(identifier)
+        return f"<{type(self).__name__} {self.name!r}>"

@@ -144,6 +144,16 @@ class Node(PublicRepr):
         return str(getattr(self.run, "__name__", type(self.run).__name__)).strip("_")
 
 
+def is_keras_tensor(x: object) -> bool:
+    """Return whether a value is symbolic: made by `Input`, or computed from such a value.
+
+    Example:
+        >>> podium.core.is_keras_tensor(podium.Input((3,))), podium.core.is_keras_tensor(1.0)
+        (True, False)
+    """
+    return isinstance(x, KerasTensor)
+
+
 def is_symbolic(value: Tree) -> bool:
     """Return whether a structure contains a KerasTensor.
 

@@ -9,6 +9,9 @@ from podium.ops._arguments import from_channels_last as from_channels_last
 # Moves the channels of an array to the end, for `channels_first`.
 from podium.ops._arguments import to_channels_last as to_channels_last
 
+# Returns the name of the dtype of an operation on values.
+from podium.ops._promotion import result_type as result_type
+
 # Casts an array of integers or booleans to the default float dtype.
 from podium.ops._promotion import to_float as to_float
 

@@ -11,6 +11,12 @@ from podium.saving.serialization._deserialization import build_from_config as bu
 from podium.saving.serialization._deserialization import find_class as find_class
 from podium.saving.serialization._json_codec import encode as encode
 from podium.saving.serialization._json_codec import is_encodable as is_encodable
+from podium.saving.serialization._legacy_serialization import (
+    deserialize_keras_object as deserialize_legacy_object,
+)
+from podium.saving.serialization._legacy_serialization import (
+    serialize_keras_object as serialize_legacy_object,
+)
 from podium.saving.serialization._strict_json import dump_json as dump_json
 from podium.saving.tensorflow_files._detect import contains_saved_model as contains_saved_model
 from podium.saving.tensorflow_files._detect import detect_save_format as detect_save_format

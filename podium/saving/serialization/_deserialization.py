@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from podium.core import (
-    DTypePolicy,
     closest_match,
     convert_to_tensor,
     custom_object_scope,
@@ -26,6 +25,7 @@ from podium.core.internal import (
     FileBudget,
     build_object,
     charge_file_budget,
+    find_policy_class,
     load_class,
     resolve_class,
 )
@@ -186,9 +186,7 @@ def _find_builtin_class(config: Mapping[str, Any]) -> type:
             cls = getattr(package, name, None) if not name.startswith("_") else None
             if isinstance(cls, type):
                 return cls
-        if name == "DTypePolicy":
-            return DTypePolicy
-        cls = load_class(name)
+        cls = find_policy_class(name) or load_class(name)
         if cls is not None:
             return cls
     raise _unknown_name("class", name, config)

@@ -170,7 +170,7 @@ def _names_of_class(obj: Any) -> tuple[str, str, str | None]:
     cls = type(obj)
     name = _PUBLIC_NAMES.get(cls.__name__, cls.__name__)
     if isinstance(obj, DTypePolicy):
-        return "keras", name, None
+        return ("keras" if cls is DTypePolicy else "keras.dtype_policies"), name, None
     if not cls.__module__.startswith("podium."):
         return cls.__module__, name, get_registered_name(cls)
     if name in _MODULES and cls.__module__.startswith("podium.applications."):

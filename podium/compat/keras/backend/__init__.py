@@ -9,6 +9,7 @@ from podium.compat.keras._backend import constant as constant
 from podium.compat.keras._backend import ctc_batch_cost as ctc_batch_cost
 from podium.compat.keras._backend import ctc_decode as ctc_decode
 from podium.compat.keras._backend import flatten as flatten
+from podium.compat.keras._backend import get_uid as get_uid
 from podium.compat.keras._backend import get_value as get_value
 from podium.compat.keras._backend import int_shape as int_shape
 from podium.compat.keras._backend import l2_normalize as l2_normalize
@@ -16,11 +17,15 @@ from podium.compat.keras._backend import learning_phase as learning_phase
 from podium.compat.keras._backend import ndim as ndim
 from podium.compat.keras._backend import random_normal as random_normal
 from podium.compat.keras._backend import random_uniform as random_uniform
+from podium.compat.keras._backend import result_dtype as result_type
 from podium.compat.keras._backend import set_value as set_value
 from podium.compat.keras._backend import variable as variable
 from podium.core import epsilon as epsilon
 from podium.core import floatx as floatx
 from podium.core import image_data_format as image_data_format
+from podium.core import is_float_dtype as is_float_dtype
+from podium.core import is_int_dtype as is_int_dtype
+from podium.core import is_keras_tensor as is_keras_tensor
 from podium.core import is_tensor as is_tensor
 from podium.core import name_scope as name_scope
 from podium.core import set_epsilon as set_epsilon

@@ -1,0 +1,3 @@
+"""`keras.legacy`."""
+
+from podium.compat.keras.legacy import saving as saving
