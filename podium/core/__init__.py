@@ -72,6 +72,8 @@ from podium.core.compile._function import Function as Function
 from podium.core.compile._function import function as function
 from podium.core.compile._function import functions_run_eagerly as functions_run_eagerly
 from podium.core.compile._function import run_functions_eagerly as run_functions_eagerly
+from podium.core.compile._stateless_scope import StatelessScope as StatelessScope
+from podium.core.compile._stateless_scope import SymbolicScope as SymbolicScope
 from podium.core.compile._stream import OutOfRange as OutOfRange
 from podium.core.compile._stream import Stream as Stream
 from podium.core.compile._tensor_spec import TensorSpec as TensorSpec

@@ -64,6 +64,7 @@ class _Context(threading.local):
     unsplit_shape: Shape | None = None  # of an argument of `Strategy.run`, if none of them is split
     replica_axes: tuple[str, ...] | None = None  # mesh axes of the replicas, inside `Strategy.run`
     loss_scaler: LossScaler | None = None  # scales what tapes differentiate, in a train step
+    in_symbolic_scope: bool = False  # whether a `SymbolicScope` is open
     recorder: CompilationRecorder | None = None  # of the run of a model that the thread is in
     skips_initialization: bool = False  # new weights of layers are zeros: a file will be loaded
 

@@ -568,7 +568,8 @@ class Layer:
     def variables(self) -> list[Variable]:
         """All state: weights, states of seed generators, and Variables of metrics."""
         variables = collect_variables(self, include_seeds=True)
-        return unique_objects([*variables, *self.metrics_variables])
+        metrics = [variable for metric in self._owned_metrics() for variable in metric.variables]
+        return unique_objects([*variables, *metrics])
 
     @property
     def trainable_weights(self) -> list[Variable]:
@@ -753,7 +754,7 @@ class Layer:
             for variable, value in zip(variables, values, strict=True):
                 inputs[id(variable)] = (variable, unwrap_result(value))
         scope = VariableScope(inputs, context.scope)
-        with override(scope=scope, tapes=()):
+        with override(scope=scope, tapes=(), bare_arrays=False):
             outputs = unwrap_result(self(*args, **kwargs))
             losses = unwrap_result(self.losses) if return_losses else []
         new_values = [scope.read(variable) for variable in pairs[1][0]]

@@ -192,19 +192,20 @@ class Metric:
         `metric_variables`.
         """
         scope = self._scope_with(metric_variables)
-        with override(scope=scope, tapes=()):
+        with override(scope=scope, tapes=(), bare_arrays=False):
             self.update_state(*args, **kwargs)
         return [scope.read(variable) for variable in self.variables]
 
     def stateless_result(self, metric_variables: Sequence[TensorLike]) -> Any:
         """Return the result for the given values of `variables`."""
-        with override(scope=self._scope_with(metric_variables), tapes=()):
+        scope = self._scope_with(metric_variables)
+        with override(scope=scope, tapes=(), bare_arrays=False):
             return unwrap_result(self.result())
 
     def stateless_reset_state(self) -> list[jax.Array]:
         """Return the values of `variables` after `reset_state`."""
         scope = VariableScope(parent=context.scope)
-        with override(scope=scope, tapes=()):
+        with override(scope=scope, tapes=(), bare_arrays=False):
             self.reset_state()
         return [scope.read(variable) for variable in self.variables]
 

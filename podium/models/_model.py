@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
-from podium._typing import Config, PathLike, SymbolicShape, Tree
+from podium._typing import Config, PathLike, SymbolicShape, TensorLike, Tree
 from podium.callbacks import Callback, CallbackList, History, StepLogs
 from podium.callbacks.internal import running_logs
 from podium.core import (
@@ -92,6 +92,7 @@ from podium.models.training._run_guard import hold_model
 from podium.models.training._run_limits import RunLimits
 from podium.models.training._run_telemetry import record_parts, record_run
 from podium.models.training._running_logs import RunningLogs
+from podium.models.training._stateless_steps import accept_stateless, compute_loss_and_updates
 from podium.models.training._step_counter import StepCounter
 from podium.models.training._step_functions import Counters, make_logged_step, make_predict_step
 from podium.models.training._training_run import TrainingRun
@@ -846,7 +847,10 @@ class Model(Layer):
         """Train on one batch: the forward pass, the loss, the gradients, the update and the
         metrics.
 
-        Override it to train differently. It is compiled; keep what must change in Variables.
+        Override it to train differently. It is compiled; keep what must change in Variables. An
+        override in Keras 3's form for JAX, `train_step(self, state, data)`, works too: it receives
+        the values of `(trainable_variables, non_trainable_variables, optimizer.variables,
+        metrics_variables)` and returns `(logs, new_state)`.
 
         Args:
             data: What the data source yields: `(x, y)` for arrays, `(x, y, sample_weight)` with
@@ -912,6 +916,39 @@ class Model(Layer):
             )
         return compiled_loss(y, y_pred, sample_weight, regularization_losses=self.losses)
 
+    def compute_loss_and_updates(
+        self,
+        trainable_variables: Sequence[TensorLike],
+        non_trainable_variables: Sequence[TensorLike],
+        metrics_variables: Sequence[TensorLike],
+        x: Tree,
+        y: Tree,
+        sample_weight: Tree = None,
+        training: bool = False,
+        optimizer_variables: Sequence[TensorLike] | None = None,
+    ) -> tuple[Any, tuple[Any, Any, list[Any], list[Any]]]:
+        """Return the loss of a batch as a function of the values of all Variables, for
+        `jax.value_and_grad(..., has_aux=True)` in a `train_step(self, state, data)`.
+
+        Args:
+            trainable_variables: Values for `trainable_variables`, in order.
+            non_trainable_variables: Values for `non_trainable_variables`.
+            metrics_variables: Values for `metrics_variables`.
+            x: The inputs.
+            y: The targets.
+            sample_weight: A weight per sample.
+            training: Whether to run layers as in training.
+            optimizer_variables: Values for `optimizer.variables`, with which the loss is scaled.
+
+        Returns:
+            `(loss, (unscaled_loss, y_pred, non_trainable_variables, metrics_variables))`, where
+            the running mean of the loss is updated already.
+        """
+        state = (trainable_variables, non_trainable_variables, metrics_variables)
+        return compute_loss_and_updates(
+            self, state, x, y, sample_weight, training, optimizer_variables
+        )
+
     def compute_metrics(
         self, x: Tree, y: Tree, y_pred: Tree, sample_weight: Tree = None
     ) -> dict[str, Any]:
@@ -963,7 +1000,7 @@ class Model(Layer):
         """
         if self.train_function is None or force:
             step = make_logged_step(
-                self.train_step,
+                accept_stateless(self, self.train_step, "train"),
                 self._train_counter,
                 self._train_logs,
                 lambda: scale_tapes(self.optimizer),
@@ -981,7 +1018,9 @@ class Model(Layer):
         """Return the function that `evaluate` calls with an iterator; see `make_train_function`."""
         if self.test_function is None or force:
             is_renamed = type(self).eval_step is not Model.eval_step
-            test_step = self.eval_step if is_renamed else self.test_step
+            test_step = accept_stateless(
+                self, self.eval_step if is_renamed else self.test_step, "test"
+            )
             step = make_logged_step(test_step, self._test_counter, self._test_logs)
             self.test_function = self._make_execution(step, StepLogs)
         return self.test_function
@@ -989,7 +1028,8 @@ class Model(Layer):
     def make_predict_function(self, force: bool = False) -> StepFunction:
         """Return the function that `predict` calls with an iterator; see `make_train_function`."""
         if self.predict_function is None or force:
-            step = make_predict_step(self.predict_step, self._predict_counter)
+            predict_step = accept_stateless(self, self.predict_step, "predict")
+            step = make_predict_step(predict_step, self._predict_counter)
             self.predict_function = self._make_execution(step, concatenate_tensors)
         return self.predict_function
 
@@ -1147,6 +1187,12 @@ class Model(Layer):
             metrics = [*state.compiled_loss.metrics, *state.compiled_metrics.metrics]
         metrics += self._owned_metrics()
         return list({id(metric): metric for metric in metrics}.values())
+
+    @property
+    def metrics_variables(self) -> list[Variable]:
+        """The Variables of all `metrics`."""
+        variables = [variable for metric in self.metrics for variable in metric.variables]
+        return list({id(variable): variable for variable in variables}.values())
 
     @property
     def metrics_names(self) -> list[str]:

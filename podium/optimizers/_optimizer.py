@@ -37,6 +37,7 @@ from podium.core.internal import (
     layer_name_scope,
     override,
     sum_gradients,
+    unwrap_result,
 )
 from podium.optimizers import _update_math, _update_pipeline
 from podium.optimizers._dynamic_scale import active_scale
@@ -363,7 +364,7 @@ class Optimizer:
                 "`optimizer.build(trainable_variables)` first."
             )
         inputs = {
-            id(v): (v, convert_to_tensor(value).value)
+            id(v): (v, unwrap_result(convert_to_tensor(value)))
             for v, value in zip(variables, values, strict=True)
         }
         scope = VariableScope(inputs, context.scope)

@@ -39,6 +39,8 @@ from podium.core import GradientTape as GradientTape
 from podium.core import KerasTensor as KerasTensor
 from podium.core import RematScope as RematScope
 from podium.core import SeedGenerator as SeedGenerator
+from podium.core import StatelessScope as StatelessScope
+from podium.core import SymbolicScope as SymbolicScope
 from podium.core import Tensor as Tensor
 from podium.core import TensorSpec as TensorSpec
 from podium.core import Variable as Variable
@@ -57,6 +59,7 @@ from podium.initializers import Initializer as Initializer
 from podium.layers import Input as Input
 from podium.layers import InputSpec as InputSpec
 from podium.layers import Layer as Layer
+from podium.layers import Operation as Operation
 from podium.losses import Loss as Loss
 from podium.metrics import Metric as Metric
 from podium.models import Model as Model

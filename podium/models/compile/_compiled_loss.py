@@ -12,6 +12,8 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import jax
+
 from podium import ops
 from podium._typing import TensorLike, Tree
 from podium.core import Tensor, Variable, convert_to_tensor, is_float_dtype, snake_case
@@ -107,7 +109,7 @@ class CompiledLoss(PublicRepr):
                 )
         return names
 
-    def _build(self, y_pred: Tree) -> list[str]:
+    def build(self, y_pred: Tree) -> list[str]:
         """Create the means when the outputs are known, and return the names of the outputs."""
         if self._built:
             return self._names
@@ -142,7 +144,7 @@ class CompiledLoss(PublicRepr):
         Returns:
             The total; zero if there is no loss.
         """
-        names = self._build(y_pred)
+        names = self.build(y_pred)
         predictions = flatten_outputs(y_pred)
         has_loss = [loss is not None for loss in self._losses]
         targets = flatten_targets("y", y_true, y_pred, names, has_loss)
@@ -229,6 +231,15 @@ class LossMean(Mean):
         """
         if self._tracked is None or self._tracked() is not values:
             super().update_state(values, sample_weight)
+
+    def stateless_update_state(
+        self, metric_variables: Sequence[TensorLike], *args: Any, **kwargs: Any
+    ) -> list[jax.Array]:
+        """Return the values of `variables` after `update_state`, which starts from other values
+        than those that were tracked.
+        """
+        self._tracked = None
+        return super().stateless_update_state(metric_variables, *args, **kwargs)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_tracked": None}

@@ -59,10 +59,10 @@ class CompiledMetrics(PublicRepr):
             for identifier in _as_list(argument):
                 _check_metric(identifier, weighted)
         if outputs is not None:
-            self._build(outputs)
+            self.build(outputs)
         elif not any(map(_is_per_output, self._arguments)):
             # Most models have one output. If there are more, the first batch replaces the metrics.
-            self._build(None)
+            self.build(None)
 
     @property
     def metrics(self) -> list[Metric]:
@@ -83,7 +83,7 @@ class CompiledMetrics(PublicRepr):
         """List what was passed for single metrics, in any structure."""
         return [identifier for argument in self._arguments for identifier in _as_list(argument)]
 
-    def _build(self, structure: Tree) -> list[str]:
+    def build(self, structure: Tree) -> list[str]:
         """Create the metrics for outputs of this structure, and return the names of the outputs."""
         names = output_names(structure, self._aliases)
         if self._num_outputs == len(names):
@@ -117,7 +117,7 @@ class CompiledMetrics(PublicRepr):
         """
         if not self._identifiers():
             return
-        names = self._build(y_pred)
+        names = self.build(y_pred)
         has_metric = [bool(a or b) for a, b in zip(self._plain, self._weighted, strict=True)]
         targets = flatten_targets("y", y_true, y_pred, names, has_metric)
         weights = flatten_weights(sample_weight, y_pred, names)

@@ -1,0 +1,157 @@
+"""Steps in Keras 3's form for JAX: `train_step(self, state, data)`, a function of values that
+returns the logs and the new values.
+
+A step with two arguments is recognized by its signature. The wrapper here passes it the values of
+all Variables, drops what it writes to Variables on the way, and assigns what it returns.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from podium._typing import TensorLike, Tree
+from podium.core import Variable
+from podium.core.internal import VariableScope, context, override, unwrap_result
+from podium.data import unpack_x_y_sample_weight
+from podium.metrics import LogValue
+from podium.models.training._input_checks import add_feature_axis
+
+if TYPE_CHECKING:
+    from podium.models._model import Model
+
+_REQUIRED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY
+
+
+def takes_state(step: Callable[..., Any]) -> bool:
+    """Return whether a step has the arguments `(state, data)`."""
+    parameters = inspect.signature(step).parameters.values()
+    required = [p for p in parameters if p.kind in _REQUIRED and p.default is p.empty]
+    return len(required) == 2
+
+
+def accept_stateless(model: Model, step: Callable[..., Any], kind: str) -> Callable[[Tree], Any]:
+    """Return a step of one argument, the data.
+
+    Args:
+        model: The model.
+        step: `model.train_step` or one of its siblings, in either form.
+        kind: "train", "test" or "predict".
+    """
+    if not takes_state(step):
+        return step
+
+    def run_step(data: Tree) -> Any:
+        __tracebackhide__ = True
+        _create_variables(model, data, kind)
+        groups = _variable_groups(model, kind)
+        state = tuple([_value_of(variable) for variable in group] for group in groups)
+        scope = VariableScope(parent=context.scope)  # what the step writes itself is dropped
+        with override(scope=scope, tapes=(), bare_arrays=True):
+            result, new_state = step(state, unwrap_result(data))
+        _assign_state(step, groups, [new_state] if kind == "predict" else new_state, kind)
+        if kind == "predict" or not isinstance(result, Mapping):
+            return result
+        return {name: _as_last(value) for name, value in result.items()}
+
+    run_step.__name__ = getattr(step, "__name__", "step")
+    return run_step
+
+
+def _as_last(value: Any) -> Any:
+    """Return a log whose value of the epoch is that of its last step, as metrics return it."""
+    return value if isinstance(value, LogValue) else LogValue(value, over_epoch="last")
+
+
+def _value_of(variable: Variable) -> jax.Array:
+    with override(autocast_dtype=None):
+        value: jax.Array = unwrap_result(variable)
+    return value
+
+
+def _variable_groups(model: Model, kind: str) -> list[list[Variable]]:
+    """Return the Variables of the parts of the state, in Keras's order."""
+    groups = [model.trainable_variables, model.non_trainable_variables]
+    if kind == "train":
+        groups.append(list(model.optimizer.variables))
+    return groups if kind == "predict" else [*groups, model.metrics_variables]
+
+
+def _create_variables(model: Model, data: Tree, kind: str) -> None:
+    """Create all Variables, so that the state is complete: of layers, metrics and the optimizer."""
+    loss = model.compiled_loss
+    needs_outputs = kind != "predict" and loss is not None and not loss.metrics
+    if needs_outputs or not model.built:
+        x, _, _ = unpack_x_y_sample_weight(data)
+        with override(scope=VariableScope(parent=context.scope), tapes=()):
+            outputs = model(add_feature_axis(model, x))
+        if needs_outputs:
+            loss.build(outputs)
+            model.compiled_metrics.build(outputs)
+    if kind == "train" and not model.optimizer.built:
+        model.optimizer.build(model.trainable_variables)
+
+
+def _assign_state(
+    step: Callable[..., Any], groups: Sequence[Sequence[Variable]], state: Any, kind: str
+) -> None:
+    names = ("trainable_variables", "non_trainable_variables", "optimizer_variables")
+    names = (*names, "metrics_variables") if kind == "train" else (*names[:2], "metrics_variables")
+    if kind == "predict":
+        groups, names = groups[1:2], names[1:2]
+    if not isinstance(state, (list, tuple)) or len(state) != len(groups):
+        raise ValueError(
+            f"`{step.__name__}(state, data)` returned a state of another form than the one it was "
+            f"given. Return `(logs, ({', '.join(names)}))`."
+        )
+    for name, group, values in zip(names, groups, state, strict=True):
+        if len(values) != len(group):
+            raise ValueError(
+                f"`{step.__name__}(state, data)` returned {len(values)} values of {name}; it was "
+                f"given {len(group)}. Return as many, in the same order."
+            )
+        for variable, value in zip(group, values, strict=True):
+            variable.assign(value)
+
+
+def scope_with(
+    variables: Sequence[Variable], values: Sequence[TensorLike], name: str, caller: str
+) -> dict[int, tuple[Variable, Any]]:
+    """Return the entries of a VariableScope for values of Variables."""
+    if len(variables) != len(values):
+        raise ValueError(
+            f"{caller} was given {len(values)} values of {name} for {len(variables)} Variables."
+        )
+    pairs = zip(variables, values, strict=True)
+    return {id(variable): (variable, unwrap_result(value)) for variable, value in pairs}
+
+
+def compute_loss_and_updates(
+    model: Model,
+    state: tuple[Sequence[TensorLike], Sequence[TensorLike], Sequence[TensorLike]],
+    x: Tree,
+    y: Tree,
+    sample_weight: Tree,
+    training: bool,
+    optimizer_variables: Sequence[TensorLike] | None,
+) -> tuple[Any, tuple[Any, Any, list[Any], list[Any]]]:
+    """Compute a batch's loss as a function of values; see `Model.compute_loss_and_updates`."""
+    groups = [model.trainable_variables, model.non_trainable_variables, model.metrics_variables]
+    names = ("trainable_variables", "non_trainable_variables", "metrics_variables")
+    if training and optimizer_variables is not None:
+        groups.append(list(model.optimizer.variables))
+    values = [*state] if len(groups) == 3 else [*state, optimizer_variables or ()]
+    inputs: dict[int, tuple[Variable, Any]] = {}
+    for group, given, name in zip(groups, values, (*names, "optimizer_variables"), strict=False):
+        inputs |= scope_with(group, given, name, "compute_loss_and_updates")
+    scope = VariableScope(inputs, context.scope)
+    with override(scope=scope, tapes=(), bare_arrays=False):
+        y_pred = model(add_feature_axis(model, x), training=training)
+        loss = model.compute_loss(x, y, y_pred, sample_weight, training=training)
+        scaled = model.optimizer.scale_loss(loss) if len(groups) == 4 else loss
+    new_values = [[scope.read(variable) for variable in group] for group in groups[1:3]]
+    results = unwrap_result((scaled, loss, y_pred))
+    return results[0], (results[1], results[2], new_values[0], new_values[1])
