@@ -6,6 +6,12 @@ from podium.distribute._current_strategy import num_traced_replicas as num_trace
 # The command `podium launch`.
 from podium.distribute._launch_command import main as main
 
+# How Variables and batches are placed on a mesh.
+from podium.distribute._layout import Layout as Layout
+
+# Returns devices as a mesh.
+from podium.distribute._layout import make_mesh as make_mesh
+
 # Measures the seconds that summing arrays over the replicas of a layout takes.
 from podium.distribute._measure_collectives import measure_all_reduce as measure_all_reduce
 
