@@ -1,27 +1,33 @@
-"""Errors for names of TensorFlow or Keras that Podium does not have.
+"""Errors for names of TensorFlow or Keras that Podium does not have, and packages that are imported
+when they are first used.
 
 Each function here is the `__getattr__` of one public package: Python calls it for names that the
 package lacks.
 """
 
 import difflib
+import importlib
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from types import ModuleType
 
 
 def make_getattr(
-    module: str, shown_name: str, library: str = "TensorFlow"
-) -> Callable[[str], NoReturn]:
+    module: str, shown_name: str, library: str = "TensorFlow", lazy: tuple[str, ...] = ()
+) -> Callable[[str], ModuleType]:
     """Return the `__getattr__` of a package.
 
     Args:
         module: The name of the package's module.
         shown_name: The name in scripts, such as "tf.math".
         library: The library that the package follows.
+        lazy: Packages inside of it that are imported when they are first used, because they need
+            another library.
     """
 
-    def __getattr__(name: str) -> NoReturn:
+    def __getattr__(name: str) -> ModuleType:
+        if name in lazy:
+            return importlib.import_module(f"{module}.{name}")
         if name.startswith("__"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         names = [public for public in vars(sys.modules[module]) if not public.startswith("_")]
@@ -67,5 +73,5 @@ nn = make_getattr(f"{_TENSORFLOW}.nn", "tf.nn")
 random = make_getattr(f"{_TENSORFLOW}.random", "tf.random")
 signal = make_getattr(f"{_TENSORFLOW}.signal", "tf.signal")
 summary = make_getattr(f"{_TENSORFLOW}.summary", "tf.summary")
-keras = make_getattr("podium.compat.keras", "keras", "Keras")
+keras = make_getattr("podium.compat.keras", "keras", "Keras", lazy=("wrappers",))
 backend = make_getattr("podium.compat.keras.backend", "keras.backend", "Keras")

@@ -1,10 +1,10 @@
 """Layers: computations with weights."""
 
 from podium.layers._input_spec import InputSpec as InputSpec
+from podium.layers._keras_operation import Operation as Operation
 from podium.layers._layer import Layer as Layer
 from podium.layers._layer_serialization import deserialize as deserialize
 from podium.layers._layer_serialization import serialize as serialize
-from podium.layers._operation import Operation as Operation
 from podium.layers.activations._activation import Activation as Activation
 from podium.layers.activations._relu import ELU as ELU
 from podium.layers.activations._relu import LeakyReLU as LeakyReLU

@@ -92,7 +92,7 @@ _OPERATORS = (
 )
 
 
-class Operation:
+class GraphOperation:
     """One kind of operation: the function, Keras's class, and which arguments are tensors.
 
     Args:
@@ -147,8 +147,8 @@ class _OperationTable(NamedTuple):
         by_class: By Keras's module and class.
     """
 
-    by_function: dict[int, Operation]
-    by_class: dict[tuple[str, str], Operation]
+    by_function: dict[int, GraphOperation]
+    by_class: dict[tuple[str, str], GraphOperation]
 
 
 @functools.cache
@@ -166,7 +166,9 @@ def _operations() -> _OperationTable:
                 key = class_name.lower()
                 function = image_functions.get(key) if module == "image" else None
                 function = function or functions[key]
-                operation = Operation(function, module, class_name, tuple(tensor_names.split()))
+                operation = GraphOperation(
+                    function, module, class_name, tuple(tensor_names.split())
+                )
                 table.by_class[module, class_name] = operation
                 table.by_function.setdefault(id(getattr(function, "raw", function)), operation)
     by_name = {operation.function.__name__: operation for operation in table.by_class.values()}
@@ -178,7 +180,7 @@ def _operations() -> _OperationTable:
     return table
 
 
-def operation_of(node: Node) -> Operation:
+def operation_of(node: Node) -> GraphOperation:
     """Return the operation that a node runs.
 
     Raises:
@@ -223,7 +225,7 @@ def _jax_name(function: object) -> tuple[str, str]:
     return _JAX_NAMES.get(name, ("", "")) if module.startswith("jax") else ("", "")
 
 
-def find_operation(layer_config: Mapping[str, Any]) -> Operation | None:
+def find_operation(layer_config: Mapping[str, Any]) -> GraphOperation | None:
     """Return the operation for a config that names a class of `keras.src.ops`, or None."""
     module, class_name = layer_config.get("module"), layer_config.get("class_name")
     by_class = _operations().by_class

@@ -291,4 +291,5 @@ def distribute_tensor(tensor: TensorLike, layout: TensorLayout | jax.sharding.Sh
 
 
 def _place(array: jax.Array, sharding: jax.sharding.Sharding) -> jax.Array:
-    return jax.device_put(array, sharding)
+    placed: jax.Array = jax.device_put(array, sharding)
+    return placed

@@ -56,7 +56,7 @@ class Distribution:
     @property
     def num_processes(self) -> int:
         """The number of processes that train together."""
-        return jax.process_count()
+        return int(jax.process_count())
 
     @property
     def num_model_replicas(self) -> int:
@@ -209,7 +209,7 @@ class ModelParallel(Distribution):
         return axes
 
 
-class _Current:
+class _CurrentDistribution:
     """The distribution that `set_distribution` set, and the open scope of its strategy."""
 
     distribution: Distribution | None = None
@@ -224,7 +224,7 @@ def distribution() -> Distribution | None:
         >>> keras.distribution.distribution() is None
         True
     """
-    return _Current.distribution
+    return _CurrentDistribution.distribution
 
 
 def set_distribution(value: Distribution | None) -> None:
@@ -245,7 +245,7 @@ def set_distribution(value: Distribution | None) -> None:
             f"set_distribution was given {value!r}; a DataParallel, a ModelParallel or None was "
             "expected. Strategies of `podium.distribute` have a `scope()`."
         )
-    _Current.scope.close()
-    _Current.distribution = value
+    _CurrentDistribution.scope.close()
+    _CurrentDistribution.distribution = value
     if value is not None:
-        _Current.scope.enter_context(value.strategy.scope())
+        _CurrentDistribution.scope.enter_context(value.strategy.scope())

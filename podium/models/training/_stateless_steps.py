@@ -23,6 +23,16 @@ from podium.models.training._input_checks import add_feature_axis
 if TYPE_CHECKING:
     from podium.models._model import Model
 
+_STATE = {  # what a step returns
+    "train": (
+        "trainable_variables",
+        "non_trainable_variables",
+        "optimizer_variables",
+        "metrics_variables",
+    ),
+    "test": ("trainable_variables", "non_trainable_variables", "metrics_variables"),
+    "predict": ("non_trainable_variables",),
+}
 _REQUIRED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY
 
 
@@ -98,10 +108,8 @@ def _create_variables(model: Model, data: Tree, kind: str) -> None:
 def _assign_state(
     step: Callable[..., Any], groups: Sequence[Sequence[Variable]], state: Any, kind: str
 ) -> None:
-    names = ("trainable_variables", "non_trainable_variables", "optimizer_variables")
-    names = (*names, "metrics_variables") if kind == "train" else (*names[:2], "metrics_variables")
-    if kind == "predict":
-        groups, names = groups[1:2], names[1:2]
+    names = _STATE[kind]
+    groups = groups[1:] if kind == "predict" else groups
     if not isinstance(state, (list, tuple)) or len(state) != len(groups):
         raise ValueError(
             f"`{step.__name__}(state, data)` returned a state of another form than the one it was "
