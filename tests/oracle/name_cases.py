@@ -77,7 +77,35 @@ def source_inputs(keras):
     return [[x.name for x in sources(value)] for value in (hidden, keras.ops.add(hidden, b) + a)]
 
 
+def distillation(keras):
+    def make_model(seed):
+        kernels = np.random.RandomState(seed)
+        model = keras.Sequential(
+            [
+                keras.Input((3,)),
+                keras.layers.Dense(4, activation="tanh", name="hidden"),
+                keras.layers.Dense(2, name="logits"),
+            ]
+        )
+        model.set_weights([kernels.normal(size=w.shape) for w in model.get_weights()])
+        return model
+
+    losses = [
+        keras.distillation.LogitsDistillation(2.0, keras.losses.KLDivergence()),
+        keras.distillation.FeatureDistillation("mae", "hidden", "hidden"),
+    ]
+    distiller = keras.distillation.Distiller(make_model(1), make_model(2), losses, [1.0, 0.5], 0.3)
+    distiller.compile(keras.optimizers.SGD(0.1), keras.losses.MeanSquaredError())
+    random = np.random.RandomState(3)
+    x, y = random.normal(size=(8, 3)).astype("float32"), random.normal(size=(8, 2))
+    history = distiller.fit(x, y.astype("float32"), epochs=3, verbose=0, shuffle=False).history
+    assert not distiller.teacher.trainable_weights
+    names = ("loss", "student_loss", "distillation_loss", "total_loss")
+    return [[history[name] for name in names], distiller.student.get_weights()]
+
+
 CASES = [
+    distillation,
     dtype_policies,
     dtype_policy_map,
     result_types,

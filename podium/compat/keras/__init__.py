@@ -22,6 +22,7 @@ from podium import utils as utils
 from podium.compat._missing_names import keras as __getattr__
 from podium.compat.keras import backend as backend
 from podium.compat.keras import config as config
+from podium.compat.keras import distillation as distillation
 from podium.compat.keras import distribution as distribution
 from podium.compat.keras import dtype_policies as dtype_policies
 from podium.compat.keras import engine as engine

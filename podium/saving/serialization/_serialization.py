@@ -182,7 +182,7 @@ def _names_of_class(obj: Any) -> tuple[str, str, str | None]:
     package = next((package for base, package in BASE_CLASSES if isinstance(obj, base)), None)
     if package == "schedules":
         package = "optimizers.schedules"
-    return f"keras.{package}", name, None
+    return (f"keras.{package}" if package else "keras"), name, None
 
 
 def _builds_from_several_shapes(layer: Layer) -> bool:
