@@ -67,6 +67,7 @@ class _Context(threading.local):
     in_symbolic_scope: bool = False  # whether a `SymbolicScope` is open
     recorder: CompilationRecorder | None = None  # of the run of a model that the thread is in
     skips_initialization: bool = False  # new weights of layers are zeros: a file will be loaded
+    placeholder_size: int | None = None  # the size of unknown dimensions while shapes are inferred
 
 
 context = _Context()

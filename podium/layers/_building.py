@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from podium.core.internal import layer_name_scope, override, restore_on_error, state_lock
-from podium.layers._call_context import is_tensor_like, shapes_of
+from podium._typing import SymbolicShape, Tree
+from podium.core.internal import context, layer_name_scope, override, restore_on_error, state_lock
+from podium.layers._call_context import is_tensor_like, map_shapes, shapes_of
 from podium.layers._variable_tracker import flatten_layers
 
 if TYPE_CHECKING:
@@ -25,15 +26,16 @@ def build_for_arguments(layer: Layer, arguments: dict[str, Any]) -> None:
     """Build a layer with the shapes of the tensors among its arguments, unless it is built."""
     if layer.built:
         return
-    shapes = {name: shapes_of(value) for name, value in arguments.items() if is_tensor_like(value)}
+    inputs = {name: value for name, value in arguments.items() if is_tensor_like(value)}
     with state_lock:  # of several threads that call the layer, one builds it
         if not layer.built:
             # Weights get concrete values, recorded by no tape; a running trace finds them by use.
             with restore_on_error(), jax.ensure_compile_time_eval(), override(tapes=()):
-                _build(layer, shapes)
+                _build(layer, inputs)
 
 
-def _build(layer: Layer, shapes: dict[str, Any]) -> None:
+def _build(layer: Layer, inputs: dict[str, Any]) -> None:
+    shapes = {name: _without_placeholders(shapes_of(value)) for name, value in inputs.items()}
     parameters = inspect.signature(type(layer).build).parameters
     names = [
         name
@@ -46,14 +48,29 @@ def _build(layer: Layer, shapes: dict[str, Any]) -> None:
         for name in names
         if name.removesuffix("_shape") in shapes
     }
-    first = shapes.get(layer._call_signature.first) if layer._call_signature.first else None
+    first_name = layer._call_signature.first or ""
+    first = shapes.get(first_name)
     with layer_name_scope(layer.name), override(autocast_dtype=None, bare_arrays=False):
         if len(names) > 1 and by_name and required <= set(by_name):
             layer.build(**by_name)  # `build(query_shape, value_shape)`: one per tensor argument
+        elif names:
+            layer._build_for_call(first, inputs.get(first_name))
         else:
-            layer.build(*[first][: len(names)])
+            layer.build()
     layer.built = True
     layer.built_shape = first
+
+
+def _without_placeholders(shapes: Tree) -> Tree:
+    """Return shapes with None for the unknown sizes of an inference of shapes."""
+    placeholder = context.placeholder_size
+    if placeholder is None:
+        return shapes
+
+    def remove(shape: SymbolicShape) -> SymbolicShape:
+        return tuple(None if size == placeholder else size for size in shape)
+
+    return map_shapes(remove, shapes)
 
 
 def record_build(build: Callable[..., None]) -> Callable[..., None]:

@@ -197,7 +197,9 @@ def is_shape(value: object) -> bool:
 
 
 def map_shapes(fn: Callable[[Any], Any], shapes: Tree) -> Tree:
-    """Apply `fn` to every shape in a structure of shapes."""
+    """Apply `fn` to every shape in a structure of shapes; None stays None."""
+    if shapes is None:
+        return None
     if is_shape(shapes):
         return fn(tuple(shapes))
     if isinstance(shapes, dict):

@@ -70,7 +70,12 @@ from podium.layers._masks import (
     attach_masks,
     output_masks,
 )
-from podium.layers._symbolic_call import add_layer_node, trace_outputs
+from podium.layers._symbolic_call import (
+    add_layer_node,
+    attach_symbolic_masks,
+    trace_masks,
+    trace_outputs,
+)
 from podium.layers._variable_tracker import (
     TRACKED_TYPES,
     TrackedObjects,
@@ -241,8 +246,9 @@ class Layer:
             check_inputs(self, self.input_spec, inputs)
         build_for_arguments(self, arguments)
         if is_symbolic(arguments):
-            outputs = self._symbolic_outputs(arguments, training)
+            outputs, masks = self._symbolic_outputs(arguments, training)
             add_layer_node(self, arguments, bound, outputs, explicit_training is not None)
+            attach_symbolic_masks(outputs, masks)
             return outputs
         add_mask_arguments(signature, arguments)
         if not self._records_layers_inside and any(tape.recording for tape in context.tapes):
@@ -360,19 +366,29 @@ class Layer:
             self, "load_own_variables"
         )
 
+    def _build_for_call(self, input_shape: Tree, inputs: Tree) -> None:
+        """Build the layer for the inputs of a call; models need more of them than the shape."""
+        self.build(input_shape)
+
     # --- symbolic calls
 
-    def _symbolic_outputs(self, arguments: dict[str, Any], training: bool | None) -> Tree:
-        """Return KerasTensors for the outputs: those the layer declares, else found by tracing."""
+    def _symbolic_outputs(
+        self, arguments: dict[str, Any], training: bool | None
+    ) -> tuple[Tree, list[Any] | None]:
+        """Return KerasTensors for the outputs and their masks: outputs that the layer declares,
+        else found by tracing.
+        """
         outputs = self._declared_outputs(arguments)
         if outputs is None:
-            outputs = trace_outputs(self, arguments, training)
+            outputs, masks = trace_outputs(self, arguments, training)
+        else:
+            masks = trace_masks(self, arguments, outputs)
         if outputs is None:
             raise ValueError(
                 f"Layer {self._name!r} ({type(self).__name__}) returned None: its `call` must "
                 "return the output. Is there a `return` at its end?"
             )
-        return outputs
+        return outputs, masks
 
     def _declared_outputs(self, arguments: dict[str, Any]) -> Tree | None:
         """Return the outputs as an overridden method specifies them, or None."""
@@ -393,7 +409,8 @@ class Layer:
         arguments = self._call_signature.bind(self._name, args, kwargs)
         training = resolve_training(self._call_signature, arguments, arguments.get("training"))
         build_for_arguments(self, arguments)
-        return trace_outputs(self, arguments, training)
+        outputs, _ = trace_outputs(self, arguments, training)
+        return outputs
 
     def compute_output_shape(self, *args: Any, **kwargs: Any) -> Tree:
         """Return the shape of the outputs for a shape (or a structure of shapes) of the inputs."""

@@ -1,7 +1,7 @@
 """Calls on symbolic values: the specs of a layer's outputs, and the node that records the call.
 
-It owns tracing a layer for its output shapes. Shapes that a layer declares itself are read by
-`Layer`; the graph of nodes is used by `podium.models`.
+It owns tracing a layer for its output shapes and masks. Shapes that a layer declares itself are
+read by `Layer`; the graph of nodes is used by `podium.models`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,26 @@ from podium.core.internal import (
     wrap,
 )
 from podium.layers._call_context import keep_references
+from podium.layers._masks import add_mask_arguments, output_masks
 
 if TYPE_CHECKING:
     from podium.layers._layer import Layer
 
 
-def trace_outputs(layer: Layer, arguments: dict[str, Any], training: bool | None) -> Tree:
-    """Return the KerasTensors that a call returns, found by tracing it."""
+def trace_outputs(
+    layer: Layer, arguments: dict[str, Any], training: bool | None
+) -> tuple[Tree, list[Any] | None]:
+    """Return the KerasTensors that a call returns and their masks, found by tracing it."""
 
-    def run(arguments: dict[str, Any]) -> Tree:
-        tensors = map_structure(
-            lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, arguments
-        )
+    def run(arguments: dict[str, Any], masks: list[jax.Array | None]) -> Tree:
+        tensors = _wrap_with_masks(arguments, masks)
+        add_mask_arguments(layer._call_signature, tensors)
         with override(scope=VariableScope(parent=context.scope), tapes=()):
-            outputs, _ = layer._run(tensors, training)
-        return unwrap_result(outputs)
+            outputs, output_masks = layer._run(tensors, training)
+        return unwrap_result((outputs, output_masks))
 
     try:
-        return symbolic_outputs(run, (dict(arguments),), {})
+        outputs, masks = symbolic_outputs(run, (dict(arguments), _masks_of_leaves(arguments)), {})
     except (TypeError, ValueError) as error:
         if f"Layer {layer.name!r}" in str(error):
             raise
@@ -49,6 +51,53 @@ def trace_outputs(layer: Layer, arguments: dict[str, Any], training: bool | None
             f"Layer {layer.name!r} ({type(layer).__name__}) cannot take inputs of shape "
             f"{shapes}: {error}"
         ) from error
+    return outputs, masks
+
+
+def trace_masks(layer: Layer, arguments: dict[str, Any], outputs: Tree) -> list[Any] | None:
+    """Return the masks of outputs that a layer has declared without being traced."""
+
+    def run(arguments: dict[str, Any], masks: list[jax.Array | None]) -> Tree:
+        tensors = _wrap_with_masks(arguments, masks)
+        with override(scope=VariableScope(parent=context.scope), tapes=()):
+            return unwrap_result(output_masks(layer, tensors, outputs))
+
+    if not layer.supports_masking:
+        return None
+    masks = _masks_of_leaves(arguments)
+    traced: list[Any] | None = symbolic_outputs(run, (dict(arguments), masks), {})
+    return traced
+
+
+def attach_symbolic_masks(outputs: Tree, masks: list[Any] | None) -> None:
+    """Set the masks of symbolic outputs: values of a graph that read the mask of the output."""
+    if masks is not None:
+        for output, mask in zip(tree_leaves(outputs), masks, strict=True):
+            if isinstance(output, KerasTensor) and isinstance(mask, KerasTensor):
+                Node(_read_mask, (output,), {}, mask)
+                output._keras_mask = mask
+
+
+def _read_mask(value: Any) -> Any:
+    return value._keras_mask
+
+
+def _masks_of_leaves(arguments: dict[str, Any]) -> list[KerasTensor | None]:
+    return [
+        leaf._keras_mask if isinstance(leaf, KerasTensor) else None
+        for leaf in tree_leaves(arguments)
+    ]
+
+
+def _wrap_with_masks(arguments: dict[str, Any], masks: list[jax.Array | None]) -> dict[str, Any]:
+    """Return arguments with Tensors, which carry the masks, in the place of arrays."""
+    tensors: dict[str, Any] = map_structure(
+        lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, arguments
+    )
+    for leaf, mask in zip(tree_leaves(tensors), masks, strict=True):
+        if mask is not None:
+            leaf._keras_mask = wrap(mask)
+    return tensors
 
 
 def add_layer_node(

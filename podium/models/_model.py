@@ -176,6 +176,7 @@ class Model(Layer):
         self._graph: Graph | None = None
         self._graph_layers: list[Layer] = []
         self._symbolic_losses: list[KerasTensor] = []
+        self._symbols_to_build: Tree = None  # the inputs of the call that builds the model
         self._loss_graph: Graph | None = None  # with the symbolic losses as further outputs
         self.stop_training = False
         self.history: History | None = None
@@ -268,7 +269,11 @@ class Model(Layer):
     def build(self, input_shape: Any = None) -> None:
         """Create all weights for inputs of this shape, by a call on symbolic values."""
         if self._graph is None and input_shape is not None and type(self).call is not Model.call:
-            symbols = map_shapes(lambda shape: KerasTensor(shape, self.compute_dtype), input_shape)
+            symbols = self._symbols_to_build
+            if symbols is None:
+                symbols = map_shapes(
+                    lambda shape: KerasTensor(shape, self.compute_dtype), input_shape
+                )
             self.built = True  # the call below builds the layers inside
             try:
                 self.compute_output_spec(symbols)
@@ -277,6 +282,14 @@ class Model(Layer):
                 raise
             self.built_shape = input_shape
         self.built = True
+
+    def _build_for_call(self, input_shape: Any, inputs: Any) -> None:
+        """Build the model for inputs of these dtypes too: `call` may need ints."""
+        self._symbols_to_build = _symbols_like(inputs, input_shape)
+        try:
+            self.build(input_shape)
+        finally:
+            self._symbols_to_build = None
 
     def compile(
         self,
@@ -1550,3 +1563,12 @@ def _shape_or_list(symbols: list[KerasTensor] | None) -> SymbolicShape | list[Sy
         )
     shapes = [symbol.shape for symbol in symbols]
     return shapes[0] if len(shapes) == 1 else shapes
+
+
+def _symbols_like(inputs: Tree, shapes: Tree) -> Tree:
+    """Return KerasTensors with the dtypes of inputs and these shapes."""
+    if isinstance(inputs, dict):
+        return {name: _symbols_like(value, shapes[name]) for name, value in inputs.items()}
+    if isinstance(inputs, (list, tuple)):
+        return type(shapes)(map(_symbols_like, inputs, shapes))
+    return None if inputs is None else KerasTensor(shapes, inputs.dtype)

@@ -14,15 +14,20 @@ import jax
 import numpy as np
 
 from podium._typing import AnyFunction, DTypeLike, ShapeLike, SymbolicShape, Tree
+from podium.core._context import override
 from podium.core._names import auto_name
 from podium.core._public_repr import PublicRepr
 from podium.core._tree import map_structure, preserve_key_order, tree_leaves
 from podium.core.tensor._dtypes import standardize_dtype
 from podium.core.tensor._operators import Operators
 
-# Sizes that replace None when shapes are inferred. A dimension that differs between the two is None
-# in the result. Multiples of 32, so that sizes that are halved five times stay integers.
-_PLACEHOLDER_SIZES = (288, 320)
+# Sizes that replace None when shapes are inferred, in pairs. A dimension that differs between the
+# two of a pair is None in the result. Layers inside are built during the first of the two, with
+# None in its place: hardly any weight has that size. The two differ a lot, so that code which
+# branches on a size takes both branches. What fails for one pair is tried with the next: larger
+# sizes for deep stacks of strided layers, small ones for tables of limited length, and multiples of
+# all small ints for shapes that are divided by one.
+_PLACEHOLDER_SIZES = ((5184, 32), (5184, 192), (72, 24), (55440, 27720), (18, 6), (6, 2))
 
 
 class KerasTensor(Operators["KerasTensor"]):
@@ -168,11 +173,11 @@ def symbolic_outputs(fn: AnyFunction, args: tuple[Any, ...], kwargs: Mapping[str
     """Return the shapes and dtypes that `fn` returns for symbolic arguments, as KerasTensors.
 
     `fn` receives bare arrays for KerasTensors. It is traced once, or twice if a dimension is
-    unknown.
+    unknown; more often if it fails for the sizes that replace unknown ones.
     """
     values = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, KerasTensor)]
 
-    def infer_shapes(placeholder_size: int) -> Tree:
+    def infer_shapes(placeholder_size: int | None) -> Tree:
         specs = [
             jax.ShapeDtypeStruct([placeholder_size if d is None else d for d in v.shape], v.dtype)
             for v in values
@@ -186,17 +191,31 @@ def symbolic_outputs(fn: AnyFunction, args: tuple[Any, ...], kwargs: Mapping[str
             )
             return preserve_key_order(fn(*filled_args, **filled_kwargs))
 
-        return jax.eval_shape(run, specs)
+        with override(placeholder_size=placeholder_size):
+            return jax.eval_shape(run, specs)
 
-    first = infer_shapes(_PLACEHOLDER_SIZES[0])
-    unknown = any(dimension is None for value in values for dimension in value.shape)
-    second = infer_shapes(_PLACEHOLDER_SIZES[1]) if unknown else first
+    if all(dimension is not None for value in values for dimension in value.shape):
+        return map_structure(_merge_specs, *[infer_shapes(None)] * 2)
+    first_error: Exception | None = None
+    for pair in _PLACEHOLDER_SIZES:
+        try:
+            specs = [infer_shapes(size) for size in pair]
+        except Exception as error:
+            first_error = first_error or error
+        else:
+            return map_structure(_merge_specs, *specs)
+    assert first_error is not None
+    raise first_error
 
-    def merge(a: jax.ShapeDtypeStruct, b: jax.ShapeDtypeStruct) -> KerasTensor:
-        dimensions = [x if x == y else None for x, y in zip(a.shape, b.shape, strict=True)]
-        return KerasTensor(dimensions, a.dtype)
 
-    return map_structure(merge, first, second)
+def _merge_specs(a: jax.ShapeDtypeStruct, b: jax.ShapeDtypeStruct) -> KerasTensor:
+    if len(a.shape) != len(b.shape):
+        raise ValueError(
+            f"the number of dimensions of the result depends on a size that is not known: shapes "
+            f"{a.shape} and {b.shape} were returned for two sizes."
+        )
+    sizes = zip(a.shape, b.shape, strict=True)
+    return KerasTensor([x if x == y else None for x, y in sizes], a.dtype)
 
 
 def _check_shape(shape: ShapeLike) -> SymbolicShape:

@@ -13,6 +13,7 @@ from jax import Array
 
 from podium._typing import Axis, ShapeLike, TensorLike
 from podium.core import Tensor
+from podium.core.internal import context
 from podium.ops._arguments import hashable_axis
 from podium.ops._operation import array_function, dispatch, operation
 
@@ -29,10 +30,18 @@ def _reshape(x: Array, newshape: ShapeLike) -> Array:
     try:
         return jnp.reshape(x, shape)
     except (TypeError, ValueError) as error:
+        if -1 not in shape and _has_unknown_size(x):
+            return jnp.broadcast_to(jnp.ravel(x)[0], shape)  # it is compared with data later
         raise ValueError(
             f"a tensor of shape {x.shape} cannot take the shape {shape}: both must hold the same "
             "number of elements. Use -1 for one size to have it computed."
         ) from error
+
+
+def _has_unknown_size(x: Array) -> bool:
+    """Return whether shapes are being inferred, and sizes of `x` may be those of placeholders."""
+    placeholder = context.placeholder_size
+    return placeholder is not None and x.size % placeholder == 0
 
 
 @operation(_reshape)
