@@ -318,10 +318,7 @@ class ElasticJob:
                 return end.exit_status
         if self._grows and has_saved:
             return None
-        causes = [row for row in failed.items() if not row[1].is_consequence] or list(
-            failed.items()
-        )
-        worker, end = causes[0]
+        worker, end = _find_cause(failed, ends, group)
         return None if self._may_restart(f"worker {worker}", end) else end.exit_status
 
     def _may_restart(self, worker: str, end: WorkerEnd) -> bool:
@@ -337,6 +334,20 @@ class ElasticJob:
             "it continues from its last checkpoint."
         )
         return False
+
+
+def _find_cause(
+    failed: dict[int, WorkerEnd], ends: dict[int, WorkerEnd], group: WorkerGroup
+) -> tuple[int, WorkerEnd]:
+    """Return the worker because of which the others have ended, and how it has ended."""
+    for worker, end in failed.items():
+        if not end.is_consequence:
+            return worker, end
+    for worker, location in enumerate(group.locations):
+        if worker not in ends:  # Ray needs more time to know that a node is gone
+            where = f"on {location.machine} ({location.host})"
+            return worker, WorkerEnd(None, f"{where} does not respond")
+    return next(iter(failed.items()))
 
 
 def _quantity(number: int, noun: str) -> str:

@@ -115,7 +115,8 @@ def make_job(max_restarts=2, received=()):
 
 def find_status(job, *ends, size=None):
     """Return what follows when workers have ended in this order."""
-    group = types.SimpleNamespace(locations=[None] * (size or len(ends)))
+    location = types.SimpleNamespace(machine="node7", host="10.0.0.7")
+    group = types.SimpleNamespace(locations=[location] * (size or len(ends)))
     return job._find_status(dict(enumerate(ends)), group)
 
 
@@ -138,6 +139,14 @@ def test_loss_is_named_and_the_group_is_formed_again(ends, cause, capsys):
     report = capsys.readouterr().err
     assert report.startswith(f"podium launch: {cause}")
     assert report.endswith("; the group is formed again.\n")
+
+
+def test_worker_that_does_not_end_is_named(capsys):
+    assert find_status(make_job(), STOPPED, ABORTED, size=3) is None
+    expected = "worker 2 on node7 (10.0.0.7) does not respond; the group is formed again.\n"
+    assert capsys.readouterr().err == f"podium launch: {expected}"
+    assert find_status(make_job(), KILLED, STOPPED, size=3) is None
+    assert "worker 0 was ended by signal 9" in capsys.readouterr().err
 
 
 def test_error_of_the_script_ends_the_job_with_its_status(capsys):
