@@ -53,10 +53,8 @@ def _build(layer: Layer, inputs: dict[str, Any]) -> None:
     with layer_name_scope(layer.name), override(autocast_dtype=None, bare_arrays=False):
         if len(names) > 1 and by_name and required <= set(by_name):
             layer.build(**by_name)  # `build(query_shape, value_shape)`: one per tensor argument
-        elif names:
-            layer._build_for_call(first, inputs.get(first_name))
         else:
-            layer.build()
+            layer._build_for_call([first][: len(names)], inputs.get(first_name))
     layer.built = True
     layer.built_shape = first
 

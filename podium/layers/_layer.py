@@ -366,9 +366,14 @@ class Layer:
             self, "load_own_variables"
         )
 
-    def _build_for_call(self, input_shape: Tree, inputs: Tree) -> None:
-        """Build the layer for the inputs of a call; models need more of them than the shape."""
-        self.build(input_shape)
+    def _build_for_call(self, shapes: Sequence[Tree], inputs: Tree) -> None:
+        """Build the layer for the inputs of a call; models need more of them than the shapes.
+
+        Args:
+            shapes: The arguments of `build`: the shape of the inputs, or nothing.
+            inputs: The inputs.
+        """
+        self.build(*shapes)
 
     # --- symbolic calls
 

@@ -283,11 +283,11 @@ class Model(Layer):
             self.built_shape = input_shape
         self.built = True
 
-    def _build_for_call(self, input_shape: Any, inputs: Any) -> None:
+    def _build_for_call(self, shapes: Sequence[Tree], inputs: Tree) -> None:
         """Build the model for inputs of these dtypes too: `call` may need ints."""
-        self._symbols_to_build = _symbols_like(inputs, input_shape)
+        self._symbols_to_build = _symbols_like(inputs, shapes[0]) if shapes else None
         try:
-            self.build(input_shape)
+            self.build(*shapes)
         finally:
             self._symbols_to_build = None
 
