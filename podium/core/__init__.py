@@ -104,6 +104,7 @@ from podium.core.tensor._selection import Selection as Selection
 from podium.core.tensor._selection import Table as Table
 from podium.core.tensor._symbolic import KerasTensor as KerasTensor
 from podium.core.tensor._symbolic import Node as Node
+from podium.core.tensor._symbolic import get_source_inputs as get_source_inputs
 from podium.core.tensor._symbolic import is_keras_tensor as is_keras_tensor
 from podium.core.tensor._symbolic import is_symbolic as is_symbolic
 from podium.core.tensor._tensor import Tensor as Tensor

@@ -160,7 +160,7 @@ class DataHandler(PublicRepr):
             workers=workers,
             end_epoch=None if epochs is None else self._epochs,
         )
-        self._requested_steps = steps = self._limit_steps(steps, most_steps)
+        self._requested_steps = steps = self._adapter.limit_steps(steps, most_steps)
         self._inferred_steps = self._adapter.get_size() if steps is None else steps
         self._first_epoch = self._initial_epoch
         passes = 2 if caller == "validation" else self.num_epochs
@@ -506,18 +506,6 @@ class DataHandler(PublicRepr):
         return self._adapter
 
     # --- implementation
-
-    def _limit_steps(self, steps: int | None, limit: int | None) -> int | None:
-        """Return the number of steps of an epoch under the limit of `set_max_steps_per_epoch`."""
-        size = self._adapter.get_size() if steps is None else steps
-        if limit is None or (size is not None and size <= limit):
-            return steps
-        warn_user(
-            f"`{self._names.steps}` is limited to {limit} by `set_max_steps_per_epoch`, or by the "
-            "environment variable KERAS_MAX_STEPS_PER_EPOCH."
-        )
-        self._adapter.steps = limit
-        return limit
 
     def _make_reader(
         self, same_lengths: bool, check: Callable[[Tree], None] | None

@@ -122,10 +122,11 @@ class FeatureDistillation(DistillationLoss):
 
     def validate_model_compatibility(self, teacher: Layer, student: Layer) -> None:
         """Raise a ValueError if a layer is not found, or a model has no graph."""
-        for role, model, name in (
+        models: list[tuple[str, Any, str | None]] = [
             ("teacher", teacher, self.teacher_layer_name),
             ("student", student, self.student_layer_name),
-        ):
+        ]
+        for role, model, name in models:
             if name is None:
                 continue
             if not getattr(model, "inputs", None):
@@ -135,7 +136,7 @@ class FeatureDistillation(DistillationLoss):
                     "distill the outputs."
                 )
             try:
-                model.get_layer(name)  # type: ignore[attr-defined]
+                model.get_layer(name)
             except ValueError as error:
                 raise ValueError(f"In the {role} model: {error}") from error
 

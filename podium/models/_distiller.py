@@ -91,8 +91,11 @@ class Distiller(Model):
                 "Distiller was given distillation_losses=None; a DistillationLoss, or a list of "
                 "them, was expected, such as LogitsDistillation()."
             )
-        single = not isinstance(distillation_losses, (list, tuple))
-        each: list[Any] = [distillation_losses] if single else list(distillation_losses)  # type: ignore[arg-type]
+        each: list[Any] = (
+            list(distillation_losses)
+            if isinstance(distillation_losses, (list, tuple))
+            else [distillation_losses]
+        )
         weights = [1.0] * len(each) if distillation_loss_weights is None else None
         weights = weights or list(distillation_loss_weights or ())
         if len(weights) != len(each):

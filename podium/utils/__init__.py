@@ -8,6 +8,7 @@ from podium.core import enable_interactive_logging as enable_interactive_logging
 from podium.core import get_custom_objects as get_custom_objects
 from podium.core import get_registered_name as get_registered_name
 from podium.core import get_registered_object as get_registered_object
+from podium.core import get_source_inputs as get_source_inputs
 from podium.core import is_interactive_logging_enabled as is_interactive_logging_enabled
 from podium.core import is_keras_tensor as is_keras_tensor
 from podium.core import register_keras_serializable as register_keras_serializable
@@ -33,7 +34,6 @@ from podium.utils._image_io import save_img as save_img
 from podium.utils._plot_model import plot_model as plot_model
 from podium.utils._session import clear_session as clear_session
 from podium.utils._sidecar_evaluator import SidecarEvaluator as SidecarEvaluator
-from podium.utils._source_inputs import get_source_inputs as get_source_inputs
 from podium.utils._split_dataset import split_dataset as split_dataset
 from podium.utils._text_dataset import text_dataset_from_directory as text_dataset_from_directory
 from podium.utils._timeseries import timeseries_dataset_from_array as timeseries_dataset_from_array

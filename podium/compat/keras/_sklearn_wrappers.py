@@ -29,7 +29,7 @@ except ImportError as error:
 _NumPyArray: TypeAlias = np.ndarray[Any, Any]
 
 
-class _ModelEstimator(BaseEstimator):  # type: ignore[misc]
+class _ModelEstimator(BaseEstimator):
     """What the wrappers share: making the model, fitting and predicting."""
 
     _several_targets = True
@@ -127,7 +127,7 @@ class _ModelEstimator(BaseEstimator):  # type: ignore[misc]
         return outputs[:, 0] if self._is_flat and outputs.shape[1:] == (1,) else outputs
 
 
-class SKLearnClassifier(ClassifierMixin, _ModelEstimator):  # type: ignore[misc]
+class SKLearnClassifier(ClassifierMixin, _ModelEstimator):
     """A model as a classifier of scikit-learn.
 
     Targets are one-hot encoded: the model has an output for each class.
@@ -192,7 +192,7 @@ class SKLearnClassifier(ClassifierMixin, _ModelEstimator):  # type: ignore[misc]
         return tags
 
 
-class SKLearnRegressor(RegressorMixin, _ModelEstimator):  # type: ignore[misc]
+class SKLearnRegressor(RegressorMixin, _ModelEstimator):
     """A model as a regressor of scikit-learn. See `SKLearnClassifier` for the arguments.
 
     Args:
@@ -216,7 +216,7 @@ class SKLearnRegressor(RegressorMixin, _ModelEstimator):  # type: ignore[misc]
         return tags
 
 
-class SKLearnTransformer(TransformerMixin, _ModelEstimator):  # type: ignore[misc]
+class SKLearnTransformer(TransformerMixin, _ModelEstimator):
     """A model as a transformer of scikit-learn: a step of a pipeline that computes features. See
     `SKLearnClassifier` for the arguments.
 

@@ -49,7 +49,7 @@ class StatelessScope:
         self._scope: VariableScope | None = None
         self._stack = contextlib.ExitStack()
         for variable, value in state_mapping or ():
-            self._inputs[id(variable)] = (variable, _check_state(variable, value))
+            self._inputs[id(variable)] = (variable, _check_initial_value(variable, value))
 
     def __enter__(self) -> Self:
         self._scope = VariableScope(dict(self._inputs), context.scope)
@@ -70,7 +70,7 @@ class StatelessScope:
             update: The Variable and its value.
         """
         variable, value = update
-        array = _check_state(variable, value)
+        array = _check_initial_value(variable, value)
         self._inputs[id(variable)] = (variable, array)
         if self._scope is not None:
             self._scope.write(variable, array)
@@ -84,7 +84,7 @@ class StatelessScope:
         return None if entry is None else entry[1]
 
 
-def _check_state(variable: object, value: TensorLike) -> jax.Array:
+def _check_initial_value(variable: object, value: TensorLike) -> jax.Array:
     if not isinstance(variable, Variable):
         raise ValueError(
             f"StatelessScope was given the key {variable!r}; pairs of a Variable and its value "

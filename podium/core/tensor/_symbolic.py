@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import jax
 import numpy as np
 
-from podium._typing import AnyFunction, DTypeLike, ShapeLike, SymbolicShape, Tree
+from podium._typing import AnyFunction, DTypeLike, ShapeLike, SymbolicShape, TensorLike, Tree
 from podium.core._context import override
 from podium.core._names import auto_name
 from podium.core._public_repr import PublicRepr
@@ -195,7 +195,7 @@ def symbolic_outputs(fn: AnyFunction, args: tuple[Any, ...], kwargs: Mapping[str
             return jax.eval_shape(run, specs)
 
     if all(dimension is not None for value in values for dimension in value.shape):
-        return map_structure(_merge_specs, *[infer_shapes(None)] * 2)
+        return map_structure(_merge_shapes, *[infer_shapes(None)] * 2)
     first_error: Exception | None = None
     for pair in _PLACEHOLDER_SIZES:
         try:
@@ -203,12 +203,40 @@ def symbolic_outputs(fn: AnyFunction, args: tuple[Any, ...], kwargs: Mapping[str
         except Exception as error:
             first_error = first_error or error
         else:
-            return map_structure(_merge_specs, *specs)
+            return map_structure(_merge_shapes, *specs)
     assert first_error is not None
     raise first_error
 
 
-def _merge_specs(a: jax.ShapeDtypeStruct, b: jax.ShapeDtypeStruct) -> KerasTensor:
+def get_source_inputs(tensor: TensorLike) -> list[KerasTensor] | TensorLike:
+    """List the inputs of a graph that a symbolic value depends on, each once.
+
+    Args:
+        tensor: A symbolic value; any other value is returned as it is.
+
+    Example:
+        >>> a, b = podium.Input((2,), name="a"), podium.Input((2,), name="b")
+        >>> [x.name for x in podium.utils.get_source_inputs(a * 2 + b)]
+        ['a', 'b']
+    """
+    if not isinstance(tensor, KerasTensor):
+        return tensor
+    sources: dict[int, KerasTensor] = {}
+    visited: set[int] = set()
+    pending = [tensor]
+    while pending:
+        symbol = pending.pop()
+        if id(symbol) in visited:
+            continue
+        visited.add(id(symbol))
+        if symbol.node is None or not symbol.node.inputs:
+            sources[id(symbol)] = symbol
+        else:
+            pending.extend(reversed(symbol.node.inputs))
+    return list(sources.values())
+
+
+def _merge_shapes(a: jax.ShapeDtypeStruct, b: jax.ShapeDtypeStruct) -> KerasTensor:
     if len(a.shape) != len(b.shape):
         raise ValueError(
             f"the number of dimensions of the result depends on a size that is not known: shapes "

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, TypeAlias
 
 from podium._typing import Tree
+from podium.core import warn_user
 from podium.core.internal import PublicRepr
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data._retrying import RetryPolicy
@@ -164,6 +165,18 @@ class DataAdapter(PublicRepr):
     def get_size(self) -> int | None:
         """Return the number of batches in one iteration, or None if it is unknown or infinite."""
         return None
+
+    def limit_steps(self, requested: int | None, limit: int | None) -> int | None:
+        """Return the number of steps of an epoch, at most `limit`; None for all there are."""
+        size = self.get_size() if requested is None else requested
+        if limit is None or (size is not None and size <= limit):
+            return requested
+        warn_user(
+            f"`{self.names.steps}` is limited to {limit} by `set_max_steps_per_epoch`, or by the "
+            "environment variable KERAS_MAX_STEPS_PER_EPOCH."
+        )
+        self.steps = limit
+        return limit
 
     def batch_size(self) -> int | None:
         """Return the number of samples in a full batch, or None if it is unknown."""

@@ -32,7 +32,17 @@ def count_workers_that_fit(
     return total
 
 
-def available_resources(ray: Any) -> dict[str, dict[str, float]]:
+def count_free_workers(
+    ray: Any,
+    resources: Mapping[str, float],
+    one_per_node: bool = False,
+    used_nodes: Collection[str] = (),
+) -> int:
+    """Return how many more workers fit on the cluster that `ray` is connected to."""
+    return count_workers_that_fit(_available_resources(ray), resources, one_per_node, used_nodes)
+
+
+def _available_resources(ray: Any) -> dict[str, dict[str, float]]:
     """Return the resources of each node that runs which are not reserved."""
     alive = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
     return {

@@ -18,7 +18,7 @@ from typing import Any
 from podium.distribute._heartbeat import LOST_PEER
 from podium.distribute._launcher_signals import announce_signal, receive_signals, report
 from podium.distribute._ray import connect_to_ray, import_ray
-from podium.distribute.elastic._capacity import available_resources, count_workers_that_fit
+from podium.distribute.elastic._capacity import count_free_workers
 from podium.distribute.elastic._options import ElasticOptions
 from podium.distribute.elastic._worker_group import Event, WorkerEnd, WorkerGroup, write_line
 
@@ -177,12 +177,8 @@ class ElasticJob:
 
     def _count_free(self, used_nodes: Sequence[str] = ()) -> int:
         """Return how many more workers fit on the cluster."""
-        return count_workers_that_fit(
-            available_resources(self._ray),
-            self._options.resources,
-            self._options.one_per_node,
-            used_nodes,
-        )
+        options = self._options
+        return count_free_workers(self._ray, options.resources, options.one_per_node, used_nodes)
 
     def _reserve(self, num_workers: int) -> Any:
         """Ask Ray for resources for workers, on different nodes if possible."""
