@@ -173,7 +173,7 @@ def MobileNet(
     Example:
         >>> model = podium.applications.MobileNet((64, 64, 3), 0.25, weights=None, classes=10)
         >>> model.name, model.output_shape, model.count_params()
-        ('mobilenet_0.25_64', (None, 10), 220794)
+        ('mobilenet_0.25_64', (None, 10), 221114)
     """
     check_number("alpha", alpha, 0)
     check_int("depth_multiplier", depth_multiplier)

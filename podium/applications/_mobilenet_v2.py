@@ -167,10 +167,10 @@ def MobileNetV2(
         name: The name of the model; by default it has `alpha` and the size of images.
 
     Example:
-        >>> podium.applications.MobileNetV2(input_shape=(32, 32, 3))
+        >>> podium.applications.MobileNetV2(alpha=0.3)
         Traceback (most recent call last):
-        ValueError: input_shape=(32, 32, 3) was given with weights='imagenet' and \
-include_top=True; (224, 224, 3), on which the classifier was trained, was expected. ...
+        ValueError: alpha=0.3 was given with weights='imagenet'; 0.35 or 0.5 or 0.75 or 1.0 or 1.3 \
+or 1.4 was expected. Pass `weights=None` for another one.
     """
     check_number("alpha", alpha, 0)
     check_input_tensor(input_tensor, input_shape)

@@ -59,7 +59,7 @@ def preprocess_input(x: TensorLike, data_format: str | None = None, mode: str = 
         >>> podium.applications.imagenet_utils.preprocess_input(image, mode="tf")
         array([[[-1.,  0.,  1.]]])
         >>> podium.applications.imagenet_utils.preprocess_input(image).round(3)
-        array([[[151.061,  10.721, -123.68 ]]])
+        array([[[ 151.061,   10.721, -123.68 ]]])
     """
     check_choice("mode", mode, _MODES)
     data_format = data_format or image_data_format()

@@ -20,10 +20,10 @@ from podium.distribute._addresses import check_gloo_address, choose_bind_host
 from podium.distribute._cluster import Cluster, find_cluster, join_address
 from podium.distribute._devices import reserve_cpu_threads
 from podium.distribute._heartbeat import Heartbeat, end_process
-from podium.distribute._launch import watch_launcher
 from podium.distribute._layout import Layout, make_mesh
 from podium.distribute._mesh_strategy import MeshStrategy
-from podium.distribute.elastic._member import connect_to_launcher, exit_on_errors
+from podium.distribute.elastic._member import exit_on_errors
+from podium.distribute.launcher._launcher_connection import connect_to_launcher
 from podium.telemetry.internal import measure
 
 # JAX's own heartbeats would abort a job that was suspended as a whole, which ours do not. Under
@@ -167,8 +167,8 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int, bind_host: str | Non
         return
     if cluster.is_chief:
         bind_host = choose_bind_host(cluster, bind_host)
-    watch_launcher()
-    is_elastic = connect_to_launcher()
+    launcher = connect_to_launcher()
+    is_elastic = launcher is not None and launcher.is_elastic
     reserve_cpu_threads()
     if cluster.num_workers > 1:
         os.environ.setdefault("PJRT_NPROC", str(max(8, os.cpu_count() or 1)))

@@ -10,11 +10,11 @@ from typing import Any
 
 from podium._typing import Config, Tree
 from podium.core import Node, auto_name, is_symbolic, map_structure, snake_case
-from podium.core.internal import symbolic_outputs, unwrap_result, wrap
+from podium.core.internal import PublicRepr, symbolic_outputs, unwrap_result, wrap
 from podium.layers._layer import Layer
 
 
-class Operation(abc.ABC):  # noqa: B024 (layers are registered as its subclasses)
+class Operation(PublicRepr, abc.ABC):
     """A computation without weights. Subclass it, and compute in `call`.
 
     Called on values it computes; called on symbolic values it becomes a node of the graph. A model

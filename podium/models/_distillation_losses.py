@@ -8,7 +8,7 @@ from typing import Any, Self
 from podium import losses, ops
 from podium._typing import Config, Tree
 from podium.core import Tensor, map_structure, tree_leaves
-from podium.core.internal import check_number
+from podium.core.internal import PublicRepr, check_number
 from podium.layers import Layer
 from podium.saving import deserialize_keras_object, serialize_keras_object
 
@@ -40,7 +40,7 @@ def flatten_losses(loss: Tree) -> list[Any]:
     return [loss]
 
 
-class DistillationLoss:
+class DistillationLoss(PublicRepr):
     """The base of losses between teacher and student: override `compute_loss`.
 
     Example:

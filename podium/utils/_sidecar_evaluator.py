@@ -76,6 +76,7 @@ class SidecarEvaluator(PublicRepr):
         ...         model, data.batch(2), folder, max_evaluations=3, callbacks=[callback]
         ...     )
         ...     evaluator.start()
+        2/2 - ...
         >>> results
         [['loss']]
     """

@@ -23,8 +23,8 @@ from podium.callbacks import CallbackList
 from podium.core._context import override
 from podium.distribute._cluster import first_node_name
 from podium.distribute._heartbeat import Heartbeat
-from podium.distribute._launch import launch
-from podium.distribute._launch_command import main
+from podium.distribute.launcher._command_line import main
+from podium.distribute.launcher._launch import launch
 
 
 def tf_config(kind, index, **tasks):
@@ -169,7 +169,7 @@ def test_launch_stops_all_when_one_fails(tmp_path, capsys):
 
 
 def test_launch_ends_a_worker_that_the_others_have_lost(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("podium.distribute._launch._CAUSE_SECONDS", 0.5)
+    monkeypatch.setattr("podium.distribute.launcher._launch._CAUSE_SECONDS", 0.5)
     script = tmp_path / "script.py"
     script.write_text(
         "import os, signal, sys\n"
@@ -417,25 +417,26 @@ def test_processes_that_a_worker_has_started_end_with_it(tmp_path):
     assert wait_until(lambda: not is_running(child), 10)
 
 
-def test_worker_ends_when_the_pipe_of_its_launcher_is_closed():
+def test_worker_ends_when_the_connection_to_its_launcher_is_closed():
     """What ends workers where the system does not kill them."""
-    read_end, write_end = os.pipe()
+    own_end, other_end = socket.socketpair()
     worker = subprocess.Popen(
         [
             sys.executable,
             "-c",
-            "import time\nfrom podium.distribute._launch import watch_launcher\n"
-            "watch_launcher()\nprint('watching', flush=True)\ntime.sleep(60)",
+            "import time\n"
+            "from podium.distribute.launcher._launcher_connection import connect_to_launcher\n"
+            "connect_to_launcher()\nprint('connected', flush=True)\ntime.sleep(60)",
         ],
-        env={**os.environ, "PODIUM_LAUNCHER_PIPE": str(read_end)},
-        pass_fds=(read_end,),
+        env={**os.environ, "PODIUM_LAUNCHER_SOCKET": str(other_end.fileno())},
+        pass_fds=(other_end.fileno(),),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    os.close(read_end)
-    assert worker.stdout.readline() == "watching\n" and worker.poll() is None
-    os.close(write_end)
+    other_end.close()
+    assert worker.stdout.readline() == "connected\n" and worker.poll() is None
+    own_end.close()
     _, error = worker.communicate(timeout=60)
     assert worker.returncode == 75
     assert "podium: `podium launch` has ended, and so does this worker." in error

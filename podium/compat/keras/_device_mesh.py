@@ -17,6 +17,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from podium._typing import TensorLike
 from podium.core import KerasTensor, dispatch
+from podium.core.internal import PublicRepr
 from podium.distribute import find_device
 from podium.distribute.internal import make_mesh
 
@@ -210,7 +211,7 @@ class TensorLayout:
         return f"<TensorLayout axes={self._axes}, device_mesh={self._device_mesh}>"
 
 
-class LayoutMap(MutableMapping[str, Any]):
+class LayoutMap(PublicRepr, MutableMapping[str, Any]):
     """Layouts by the paths of Variables: exact paths, or regular expressions of entire paths.
 
     Args:

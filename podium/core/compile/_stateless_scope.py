@@ -15,12 +15,13 @@ import jax
 from podium._typing import TensorLike
 from podium.core._context import context, override
 from podium.core._dispatch import unwrap_result
+from podium.core._public_repr import PublicRepr
 from podium.core.compile._variable_scope import VariableScope
 from podium.core.tensor._convert import convert_to_tensor
 from podium.core.tensor._variable import Variable
 
 
-class StatelessScope:
+class StatelessScope(PublicRepr):
     """Gives Variables other values inside a `with` block, and keeps what is written to them apart.
 
     Args:
@@ -99,7 +100,7 @@ def _check_initial_value(variable: object, value: TensorLike) -> jax.Array:
     return array
 
 
-class SymbolicScope:
+class SymbolicScope(PublicRepr):
     """Marks a `with` block that computes shapes and not values, as Keras's code does.
 
     Podium's operations see that from their arguments; the mark is for user code, which reads it

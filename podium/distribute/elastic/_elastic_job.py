@@ -16,17 +16,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from podium.distribute._heartbeat import LOST_PEER
-from podium.distribute._launcher_signals import announce_signal, receive_signals, report
 from podium.distribute._ray import connect_to_ray, import_ray
 from podium.distribute.elastic._capacity import count_free_workers
 from podium.distribute.elastic._options import ElasticOptions
 from podium.distribute.elastic._worker_group import Event, WorkerEnd, WorkerGroup, write_line
+from podium.distribute.launcher._signals import announce_signal, receive_signals, report
+from podium.distribute.launcher._worker_connections import AGREE_SECONDS, find_safepoint_to_stop_at
 
 _SETTLE_SECONDS = 2.0  # for which capacity below the maximum must be unchanged
 _PLACE_SECONDS = 10.0  # for Ray to place a group for which there is capacity
 _CAUSE_SECONDS = 5.0  # for the others to end, after one has
 _KILL_SECONDS = 5.0
-_AGREE_SECONDS = 5.0  # for workers to report where they are
 _GROWTH_SECONDS = 1.0  # between looks for more capacity
 _POLL_SECONDS = 0.2
 
@@ -278,15 +278,12 @@ class ElasticJob:
         if set(self._safepoints) != set(range(len(group.locations))):
             return False
         group.send("pause")
-        deadline = time.monotonic() + _AGREE_SECONDS
+        deadline = time.monotonic() + AGREE_SECONDS
         while time.monotonic() < deadline and None in self._safepoints.values():
             self._receive(group, _POLL_SECONDS)
-        reached = [-1 if number is None else number for number in self._safepoints.values()]
-        if min(reached) < 0:
-            group.send("continue")
-            return False
-        group.send(f"stop {max(reached) + 1}")
-        return True
+        stop = find_safepoint_to_stop_at(self._safepoints.values())
+        group.send("continue" if stop is None else f"stop {stop}")
+        return stop is not None
 
     def _wait_for_end(
         self, group: WorkerGroup, seconds: float, num_received: float = math.inf

@@ -207,9 +207,15 @@ def build_from_batch(model: Model, batch: Tree) -> None:
     """
     if model._graph is None and model._runs_layers():
         x = record_to_dict(unpack_x_y_sample_weight(batch)[0])
-        if all(isinstance(leaf, (np.ndarray, Tensor, jax.Array)) for leaf in tree_leaves(x)):
+        if all(map(_has_numbers, tree_leaves(x))):
             symbols = map_structure(_symbol_like, add_feature_axis(model, x))
             build_for_arguments(model, {"inputs": symbols})
+
+
+def _has_numbers(value: object) -> bool:
+    if not isinstance(value, (np.ndarray, Tensor, jax.Array)):
+        return False
+    return np.dtype(value.dtype).kind not in "OSUT"
 
 
 def _symbol_like(array: Array | Tensor) -> KerasTensor:

@@ -6,7 +6,6 @@ import types
 
 import pytest
 
-from podium.distribute._launch_command import main
 from podium.distribute._ray import import_ray
 from podium.distribute.elastic._capacity import count_workers_that_fit
 from podium.distribute.elastic._elastic_job import ElasticJob
@@ -17,6 +16,7 @@ from podium.distribute.elastic._options import (
     parse_worker_range,
 )
 from podium.distribute.elastic._worker_group import Event, WorkerEnd
+from podium.distribute.launcher._command_line import main
 
 # --- arguments
 

@@ -5,16 +5,16 @@ import socket
 import threading
 import types
 
-from podium.distribute.elastic._member import LauncherConnection
+from podium.distribute.launcher._launcher_connection import LauncherConnection
 
 
 class Script:
     """A script that passes safepoints until it is to stop."""
 
-    def __init__(self):
+    def __init__(self, is_elastic=False):
         self._launcher, connection = socket.socketpair()
         self._ends = queue.Queue()
-        self.connection = LauncherConnection(connection, self._ends.put)
+        self.connection = LauncherConnection(connection, self._ends.put, is_elastic)
         self._lines = self._launcher.makefile("r")
         self.num_safepoints = 0
 
@@ -76,12 +76,13 @@ def test_run_that_cannot_stop_is_not_paused():
 
 def test_worker_grows_when_the_launcher_asks_for_it(monkeypatch):
     from podium.distribute.elastic import _member
+    from podium.distribute.launcher import _launcher_connection
 
-    script = Script()
+    script = Script(is_elastic=True)
     strategy = types.SimpleNamespace(reduce_across_workers=lambda value, how: value)
-    monkeypatch.setattr(_member, "_connections", [])
+    monkeypatch.setattr(_launcher_connection, "_connections", [])
     assert not _member.should_grow_at_checkpoint(strategy)
-    monkeypatch.setattr(_member, "_connections", [script.connection])
+    monkeypatch.setattr(_launcher_connection, "_connections", [script.connection])
     assert not _member.should_grow_at_checkpoint(strategy)
     script.receive()
     script.send("grow")

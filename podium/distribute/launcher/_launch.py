@@ -1,10 +1,10 @@
 """`podium launch` without Ray: starts several workers of a script on this machine, and stops all
-when one fails or a signal asks for it. `_launch_command.py` reads the command line.
+when one fails or a signal asks for it. `_command_line.py` reads the command line.
 
 Each worker gets its cluster in `TF_CONFIG`. No worker outlives the launcher: a signal is passed on
 to the workers, which get time to save; if the launcher itself is killed, the system kills its
-workers (Linux), or each of them notices that a pipe was closed. Processes that a worker has started
-end with it, unless they are in a session of their own. Does not import JAX.
+workers (Linux), or each of them notices that its connection was closed. Processes that a worker has
+started end with it, unless they are in a session of their own. Does not import JAX.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ import threading
 import time
 from typing import IO
 
-from podium.distribute._heartbeat import LOST_PEER, end_process
-from podium.distribute._launcher_signals import announce_signal, receive_signals, report
+from podium.distribute._heartbeat import LOST_PEER
+from podium.distribute.launcher._launcher_connection import SOCKET_VARIABLE
+from podium.distribute.launcher._signals import announce_signal, receive_signals, report
+from podium.distribute.launcher._worker_connections import WorkerConnections
 
 _TERMINATION_SECONDS = 10.0  # between SIGTERM and SIGKILL, after a worker has failed
 GRACE_SECONDS = 30.0  # the same after a signal: time to save a checkpoint
 _POLL_SECONDS = 0.05
-_PIPE_VARIABLE = "PODIUM_LAUNCHER_PIPE"  # the file descriptor of the pipe, for the workers
 # Runs in the process of a worker, ahead of the worker's own command: asks Linux (PR_SET_PDEATHSIG)
 # to kill the process when its parent ends, unless that has happened already. Elsewhere the worker
-# watches the pipe.
+# notices that its connection to the launcher was closed.
 _END_WITH_PARENT = """
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, signal.SIGKILL)
@@ -61,22 +62,23 @@ def launch(
         was killed, and after a signal to this process, unless all workers saved and exited with 75.
     """
     addresses = _free_addresses(workers)
-    read_end, write_end = os.pipe()  # held open by this process alone; closed when it ends
+    connections = WorkerConnections()
     processes: list[subprocess.Popen[bytes]] = []
     with contextlib.ExitStack() as stack:
-        stack.callback(os.close, write_end)
+        stack.callback(connections.close)
         stack.callback(_kill, processes)
         received = stack.enter_context(receive_signals())
-        try:
-            for worker in range(workers):
-                processes.append(_start(command, worker, addresses, devices, heartbeat, read_end))
-        finally:
-            os.close(read_end)
-        return _wait_for_workers(processes, received, heartbeat, grace)
+        for worker in range(workers):
+            with connections.add() as socket_of_worker:
+                processes.append(
+                    _start(command, worker, addresses, devices, heartbeat, socket_of_worker)
+                )
+        return _wait_for_workers(processes, connections, received, heartbeat, grace)
 
 
 def _wait_for_workers(
     processes: list[subprocess.Popen[bytes]],
+    connections: WorkerConnections,
     received: list[int],
     heartbeat: float | None,
     grace: float,
@@ -94,9 +96,10 @@ def _wait_for_workers(
     try:
         status = _wait(processes, (heartbeat or 30.0) + 5.0, received)
         if not received:
-            _stop(processes, signal.SIGTERM, _TERMINATION_SECONDS, received)
+            _send_signal(processes, signal.SIGTERM)
+            _wait_or_kill(processes, _TERMINATION_SECONDS, received)
         if received:
-            status = _stop_after_signal(processes, received, grace)
+            status = _stop_after_signal(processes, connections, received, grace)
     finally:
         _kill(processes)
         for thread in output_threads:
@@ -105,11 +108,22 @@ def _wait_for_workers(
 
 
 def _stop_after_signal(
-    processes: list[subprocess.Popen[bytes]], received: list[int], grace: float
+    processes: list[subprocess.Popen[bytes]],
+    connections: WorkerConnections,
+    received: list[int],
+    grace: float,
 ) -> int:
-    """Pass a signal on to the workers, wait for them, and return the exit status."""
+    """Pass a signal on to the workers, wait for them, and return the exit status.
+
+    The signal would reach the workers at different steps, and one that stops before the others
+    breaks their next step. So those that back up their run are stopped at the same safepoint
+    instead.
+    """
     number = received[0]
-    _stop(processes, announce_signal(number, grace), grace, received)
+    forwarded = announce_signal(number, grace)
+    if not connections.stop_at_safepoint():
+        _send_signal(processes, forwarded)
+    _wait_or_kill(processes, grace, received)
     codes = [process.returncode for process in processes]
     return LOST_PEER if all(code == LOST_PEER for code in codes) else 128 + number
 
@@ -120,7 +134,7 @@ def _start(
     addresses: list[str],
     devices: int | None,
     heartbeat: float | None,
-    pipe: int,
+    connection: socket.socket,
 ) -> subprocess.Popen[bytes]:
     environment = {
         **os.environ,
@@ -128,7 +142,7 @@ def _start(
             {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": worker}}
         ),
         "PYTHONUNBUFFERED": "1",
-        _PIPE_VARIABLE: str(pipe),
+        SOCKET_VARIABLE: str(connection.fileno()),
     }
     if devices is not None:
         flag = f"--xla_force_host_platform_device_count={devices}"
@@ -144,7 +158,7 @@ def _start(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        pass_fds=(pipe,),
+        pass_fds=(connection.fileno(),),
         start_new_session=True,  # Ctrl-C in a terminal reaches the launcher, which forwards it
     )
 
@@ -185,19 +199,20 @@ def _wait(processes: list[subprocess.Popen[bytes]], timeout: float, received: li
         time.sleep(_POLL_SECONDS)
 
 
-def _stop(
-    processes: list[subprocess.Popen[bytes]],
-    number: signal.Signals,
-    seconds: float,
-    received: list[int],
-) -> None:
-    """Send a signal to the processes that still run, and SIGKILL after some seconds, or when one
-    more signal is received.
-    """
+def _send_signal(processes: list[subprocess.Popen[bytes]], number: signal.Signals) -> None:
+    """Send a signal to the processes that still run."""
     for process in processes:
         if _poll(process) is None:
             process.send_signal(number)
             process.send_signal(signal.SIGCONT)  # a stopped process handles signals only then
+
+
+def _wait_or_kill(
+    processes: list[subprocess.Popen[bytes]], seconds: float, received: list[int]
+) -> None:
+    """Wait for the processes; send SIGKILL after some seconds, or when one more signal is
+    received.
+    """
     deadline = time.monotonic() + seconds
     num_received = len(received)
     while any(_poll(process) is None for process in processes):
@@ -250,23 +265,3 @@ def _free_addresses(count: int) -> list[str]:
     finally:
         for unused in sockets:
             unused.close()
-
-
-def watch_launcher() -> None:
-    """End this process when the launcher that has started it ends. Does nothing if it was started
-    in another way.
-    """
-    descriptor = os.environ.pop(_PIPE_VARIABLE, None)  # not for the processes that this one starts
-    if descriptor is None:
-        return
-    pipe = int(descriptor)
-    os.set_inheritable(pipe, False)
-
-    def wait_for_end() -> None:
-        try:
-            os.read(pipe, 1)  # nothing is ever written; returns when the launcher has ended
-        except OSError:
-            return  # the descriptor was closed in this process
-        end_process("podium: `podium launch` has ended, and so does this worker.")
-
-    threading.Thread(target=wait_for_end, name="podium-launcher-pipe", daemon=True).start()

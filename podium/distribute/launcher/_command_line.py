@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 
-from podium.distribute._launch import GRACE_SECONDS, launch
 from podium.distribute.elastic._elastic_job import launch_on_ray
 from podium.distribute.elastic._options import (
     ElasticOptions,
@@ -14,6 +13,7 @@ from podium.distribute.elastic._options import (
     parse_resources,
     parse_worker_range,
 )
+from podium.distribute.launcher._launch import GRACE_SECONDS, launch
 
 _DESCRIPTION = """\
 Start a script several times, as the workers of one MultiWorkerMirroredStrategy: on this machine,
