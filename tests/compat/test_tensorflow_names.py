@@ -103,7 +103,7 @@ def test_keras_has_every_public_name_of_podium():
             "coss",
             r"tf\.math\.coss is not in Podium's subset of TensorFlow\. Nearest: tf\.math\.cos",
         ),
-        (keras, "aplications", r"keras\.aplications is not in Podium's subset of Keras"),
+        (keras, "no_such_name", r"keras\.no_such_name is not in Podium's subset of Keras"),
     ],
 )
 def test_missing_name_raises_with_nearest_names(module, name, message):
