@@ -16,10 +16,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 
+from podium.compat._importers import REPLACED, rules
 from podium.compat._module_paths import MODULES, canonical_path, make_module
 from podium.core.internal import set_tensorflow_mode
 
-_REPLACED = ("tensorflow", "keras", "tf_keras")
+_KERAS_3 = "podium.compat.keras3"
+_OWN_IN_KERAS_3 = ("", "backend", "config")
 _ROOTS = {"keras": "podium.compat.keras", "tensorflow": "podium.compat.tensorflow"}
 
 
@@ -30,7 +32,7 @@ class PodiumFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return a spec for a name that Podium replaces; None for all others."""
-        if fullname.partition(".")[0] not in _REPLACED:
+        if fullname.partition(".")[0] not in REPLACED:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
@@ -66,6 +68,10 @@ class PodiumSubmoduleFinder(PodiumFinder):
 def _resolve(fullname: str) -> ModuleType:
     """Return the module of Podium for a dotted name."""
     path = canonical_path(fullname)
+    top, _, rest = fullname.partition(".")
+    part = rest.removeprefix("src").removeprefix("api").removeprefix(".")
+    if top == "keras" and part in _OWN_IN_KERAS_3:
+        return importlib.import_module(f"{_KERAS_3}.{part}".rstrip("."))
     if path in MODULES:
         return make_module(fullname, MODULES[path])
     root, *parts = path.split(".")
@@ -104,7 +110,10 @@ def install() -> None:
 
     `python -m podium script.py` does this before it runs the script. Tensors and Variables are
     printed as TensorFlow prints them, and a device that this machine does not have is replaced by
-    another one, with a warning.
+    another one, with a warning. `import keras` is Keras 3.15 with the backend "jax"; `tf.keras` and
+    `tf_keras` are Keras 2.15; the names in them are the same objects. Installed packages for which
+    TensorFlow is optional do not find it: `_importers.py` has the rules, and the environment
+    variables that change them.
 
     Raises:
         RuntimeError: One of the real packages is already imported.
@@ -119,7 +128,7 @@ def install() -> None:
     """
     if _finder in sys.meta_path:
         return
-    real = [name for name in _REPLACED if name in sys.modules]
+    real = [name for name in REPLACED if name in sys.modules]
     if real:
         raise RuntimeError(
             f"{', '.join(real)} is already imported. Call `podium.compat.install()` before its "
@@ -127,6 +136,7 @@ def install() -> None:
         )
     sys.meta_path.insert(0, _finder)
     sys.meta_path.append(_submodule_finder)
+    rules.install()
     set_tensorflow_mode(True)
 
 
@@ -140,10 +150,11 @@ def uninstall() -> None:
         return
     sys.meta_path.remove(_finder)
     sys.meta_path.remove(_submodule_finder)
+    rules.uninstall()
     set_tensorflow_mode(False)
     for name in sorted(sys.modules, key=len, reverse=True):  # modules before their packages
         is_added = name.startswith("podium.") and canonical_path(name) in MODULES
-        if name.partition(".")[0] in _REPLACED or (is_added and _is_made(sys.modules[name])):
+        if name.partition(".")[0] in REPLACED or (is_added and _is_made(sys.modules[name])):
             _forget_module(name)
 
 
@@ -176,17 +187,19 @@ def real_imports() -> Iterator[None]:
             return
         position = sys.meta_path.index(_finder)
         sys.meta_path.remove(_finder)
+        rules.is_enabled = False
         replaced = _swap_modules(_real_modules)
         try:
             yield
         finally:
             _real_modules.update(_swap_modules(replaced))
             sys.meta_path.insert(position, _finder)
+            rules.is_enabled = True
 
 
 def _swap_modules(modules: dict[str, ModuleType]) -> dict[str, ModuleType]:
     """Replace the modules of all replaced packages by other ones; return the former."""
-    names = [name for name in sys.modules if name.partition(".")[0] in _REPLACED]
+    names = [name for name in sys.modules if name.partition(".")[0] in REPLACED]
     former = {name: sys.modules.pop(name) for name in names}
     sys.modules.update(modules)
     return former

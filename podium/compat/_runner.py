@@ -17,6 +17,8 @@ from types import ModuleType, TracebackType
 
 from podium import callbacks, optimizers
 from podium.compat._import_hook import install
+from podium.compat._importers import __file__ as importers_file
+from podium.compat._importers import hide_frames
 from podium.compat._verify_command import main as verify_command
 from podium.distribute import scale_loss_for_distribution
 from podium.distribute.internal import main as launch
@@ -125,6 +127,7 @@ def _execute(source: bytes, filename: str, **attributes: object) -> int:
 
 def _report(error: BaseException) -> int:
     """Print a traceback without frames of this file and of runpy; return the exit status."""
+    hide_frames(error, lambda file: file == importers_file)
     hidden = (__file__, runpy.__file__, "<frozen runpy>")
     traceback: TracebackType | None = error.__traceback__
     while traceback is not None and traceback.tb_frame.f_code.co_filename in hidden:

@@ -23,7 +23,10 @@ IMPORTS = """
     import keras as plain_keras, tf_keras
     from tensorflow.math import reduce_mean
     import podium
-    assert keras is same_keras is plain_keras is tf_keras is tf.keras
+    assert keras is same_keras is tf_keras is tf.keras
+    assert (plain_keras.__version__, keras.__version__) == ("3.15.1", "2.15.0")
+    assert (plain_keras.backend.backend(), keras.backend.backend()) == ("jax", "tensorflow")
+    assert plain_keras.layers is layers and plain_keras.Model is keras.Model
     assert layers is podium.layers is old_layers and losses is podium.losses and ops is podium.ops
     assert Adam is podium.optimizers.Adam and tf.GradientTape is podium.GradientTape
     assert podium.layers.__spec__.name == "podium.layers"
