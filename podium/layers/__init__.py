@@ -111,6 +111,10 @@ from podium.layers.pooling._pooling import MaxPool3D as MaxPool3D
 from podium.layers.pooling._pooling import MaxPooling1D as MaxPooling1D
 from podium.layers.pooling._pooling import MaxPooling2D as MaxPooling2D
 from podium.layers.pooling._pooling import MaxPooling3D as MaxPooling3D
+from podium.layers.preprocessing._category_encoding import CategoryEncoding as CategoryEncoding
+from podium.layers.preprocessing._discretization import Discretization as Discretization
+from podium.layers.preprocessing._hashed_crossing import HashedCrossing as HashedCrossing
+from podium.layers.preprocessing._hashing import Hashing as Hashing
 from podium.layers.preprocessing._normalization import Normalization as Normalization
 from podium.layers.preprocessing._rescaling import Rescaling as Rescaling
 from podium.layers.regularization._activity_regularization import (

@@ -1,0 +1,65 @@
+"""Comparison with what Keras computed for the cases of `tests/oracle/preprocessing_cases.py`.
+
+`tests/oracle/record_preprocessing.py` recorded it. 64-bit integers are 32-bit ones here.
+"""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+import podium
+
+ORACLE = pathlib.Path(__file__).parents[1] / "oracle"
+sys.path.insert(0, str(ORACLE))
+
+from preprocessing_cases import CASES, arrays_of  # noqa: E402
+
+RECORDED = json.loads((ORACLE / "fixtures" / "preprocessing.json").read_text())
+PAIRS = [
+    pytest.param(case, recorded, id=f"{group}-{index}-{case['layer']}")
+    for group, cases in CASES.items()
+    for index, (case, recorded) in enumerate(zip(cases, RECORDED[group], strict=True))
+]
+NARROW = {"int64": "int32", "float64": "float32"}
+# Recorded names and dtypes differ in form, and Keras leaves out the arguments of `Layer`.
+COMMON = {"name", "dtype", "trainable"}
+
+
+def make_layer(case):
+    layer = getattr(podium.layers, case["layer"])(**case["config"])
+    if case["adapt"] is not None:
+        dtype = case["dtype"] if isinstance(case["dtype"], str) else case["dtype"][0]
+        layer.adapt(arrays_of(case["adapt"], dtype))
+    return layer
+
+
+def compare(output, recorded):
+    array = np.asarray(output)
+    assert list(array.shape) == recorded["shape"]
+    if recorded["dtype"] == "string":
+        assert array.tolist() == recorded["output"]
+    else:
+        assert array.dtype.name == NARROW.get(recorded["dtype"], recorded["dtype"])
+        np.testing.assert_allclose(array, recorded["output"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("case, recorded", PAIRS)
+def test_outputs_and_configs_equal_those_of_keras(case, recorded):
+    if "error" in recorded:
+        with pytest.raises((ValueError, TypeError)):
+            make_layer(case)(arrays_of(case["inputs"], case["dtype"]))
+        return
+    layer = make_layer(case)
+    inputs = arrays_of(case["inputs"], case["dtype"])
+    compare(layer(inputs), recorded)
+    config = layer.get_config()
+    assert config.keys() - COMMON == recorded["config"].keys() - COMMON
+    for name in config.keys() - COMMON:
+        assert config[name] == recorded["config"][name], name
+    if "vocabulary" in recorded:
+        assert layer.get_vocabulary() == recorded["vocabulary"]
+    copy = type(layer).from_config(json.loads(json.dumps(config)))
+    assert copy.get_config() == config

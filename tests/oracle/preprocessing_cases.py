@@ -1,0 +1,104 @@
+"""The cases of `record_preprocessing.py`: layers of structured data and text, what they are adapted
+to, and their inputs. NumPy only.
+
+A case has the `layer`, its `config`, `adapt` (data, or None), `inputs` (nested lists; a list of
+several inputs for a layer that takes several) and their `dtype`, or dtypes.
+"""
+
+import numpy as np
+
+WORDS = ["omar", "stringer", "marlo", "wire", "skywalker", "", "ü", "日本語", "a b"]
+LONG_WORDS = ["x" * n + "yz" for n in (1, 5, 6, 10, 14, 15, 20, 30, 31, 62, 63, 126, 127, 200)]
+NUMBERS = [0, 1, -1, 7, 10, 99, 100, -100, 12345, -98765, 2**31 - 1, -(2**31)]
+TEXTS = [
+    "the quick brown fox jumped over the lazy dog",
+    "The Fox, and the dog!",
+    "a dog's life: 100% (really) fun_times",
+    "",
+    "  spaces \t and\nlines  ",
+    "日本語 ÜBER straße É",
+]
+
+
+def case(layer, inputs, dtype="string", adapt=None, **config):
+    return {
+        "layer": layer,
+        "config": config,
+        "adapt": adapt,
+        "inputs": inputs,
+        "dtype": dtype,
+    }
+
+
+def arrays_of(inputs, dtype):
+    """The inputs of a case as arrays; text as arrays of strings."""
+    if isinstance(dtype, (list, tuple)):
+        return [arrays_of(*pair) for pair in zip(inputs, dtype, strict=True)]
+    return np.array(inputs) if dtype == "string" else np.array(inputs, dtype)
+
+
+def uniform(*shape):
+    return np.random.default_rng(0).normal(size=shape).round(4).tolist()
+
+
+ENCODED = [("one_hot", [[3], [0]]), ("one_hot", [3, 0]), ("one_hot", [[3, 0], [1, 1]])]
+ENCODED += [(mode, x) for mode in ("multi_hot", "count") for x in ([3, 0, 3], [[3, 0], [1, 1]])]
+ENCODED += [(mode, [[[3, 0], [1, 1]]]) for mode in ("one_hot", "multi_hot", "count")]
+
+NUMERIC = [
+    *(case("CategoryEncoding", x, "int32", num_tokens=4, output_mode=mode) for mode, x in ENCODED),
+    case("CategoryEncoding", [[1.0, 2.0]], "float32", num_tokens=3, output_mode="count"),
+    case("Discretization", uniform(3, 4), "float32", bin_boundaries=[-1.0, 0.0, 0.5]),
+    case("Discretization", [[-1.0, 0.0, 0.5, 0.4999]], "float32", bin_boundaries=[-1.0, 0.0, 0.5]),
+    case("Discretization", [[-1, 0, 1, 2]], "int32", bin_boundaries=[0.0, 1.0, 1.5]),
+    *(
+        case("Discretization", uniform(*shape), "float32", bin_boundaries=[0.0], output_mode=mode)
+        for mode in ("one_hot", "multi_hot", "count")
+        for shape in ((3,), (2, 1), (2, 3), (2, 3, 2))
+    ),
+    case("Discretization", uniform(4), "float32", adapt=uniform(50, 3), num_bins=4),
+    case("Discretization", uniform(4), "float32", adapt=uniform(50, 3), num_bins=7, epsilon=0.2),
+    case("Discretization", uniform(4), "float32", adapt=uniform(1000), num_bins=5),
+    case("Discretization", uniform(4), "float32", adapt=[0.0, 1.0, 5.0], num_bins=5),
+    case("Discretization", uniform(4), "float32", adapt=[2.0, 2.0, 2.0, 2.0], num_bins=3),
+]
+
+HASHES = [
+    *(
+        case("Hashing", inputs, dtype, num_bins=10**6, **config)
+        for inputs, dtype in ((WORDS, "string"), (LONG_WORDS, "string"), (NUMBERS, "int64"))
+        for config in ({}, {"salt": 133}, {"salt": [133, 137]})
+    ),
+    case("Hashing", [[2**40, -(2**62)]], "int64", num_bins=10**6),
+    case("Hashing", [1.7, -1.7, 300.0], "float32", num_bins=10**6),
+    case("Hashing", [True, False], "bool", num_bins=10**6),
+    case("Hashing", WORDS, num_bins=5, mask_value=""),
+    case("Hashing", WORDS, num_bins=1, mask_value=""),
+    case("Hashing", NUMBERS, "int32", num_bins=5, mask_value=7),
+    *(
+        case("Hashing", [[w] for w in WORDS[:3]], num_bins=4, output_mode=mode)
+        for mode in ("one_hot", "multi_hot", "count")
+    ),
+    *(
+        case("Hashing", [WORDS[:3], WORDS[3:6]], num_bins=4, output_mode=mode)
+        for mode in ("one_hot", "multi_hot", "count")
+    ),
+    case("HashedCrossing", [WORDS, WORDS[::-1]], ["string", "string"], num_bins=10**6),
+    case("HashedCrossing", [WORDS, NUMBERS[:9]], ["string", "int32"], num_bins=10**6),
+    case(
+        "HashedCrossing",
+        [NUMBERS, NUMBERS, WORDS + WORDS[:3]],
+        ["int32", "int64", "string"],
+        num_bins=10**6,
+    ),
+    case("HashedCrossing", [[[1], [2]], [[3], [4]]], ["int32", "int32"], num_bins=7),
+    case(
+        "HashedCrossing",
+        [[1, 2], ["a", "b"]],
+        ["int32", "string"],
+        num_bins=3,
+        output_mode="one_hot",
+    ),
+]
+
+CASES = {"numeric": NUMERIC, "hashes": HASHES}

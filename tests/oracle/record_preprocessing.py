@@ -1,0 +1,69 @@
+"""Records what Keras 3 (on TensorFlow) does with the cases of `preprocessing_cases.py`.
+
+python tests/oracle/record_preprocessing.py --out tests/oracle/fixtures      (in the tf_keras
+environment, which has Keras 3 and TensorFlow)
+"""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+os.environ["KERAS_BACKEND"] = "tensorflow"
+sys.path.insert(0, str(Path(__file__).parent))
+
+import keras
+import numpy as np
+import tensorflow as tf
+from preprocessing_cases import CASES, arrays_of
+
+
+def as_input(array):
+    return [as_input(a) for a in array] if isinstance(array, list) else tf.constant(array)
+
+
+def plain(value):
+    """A value without bytes and NumPy's types."""
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def run(case):
+    keras.utils.clear_session()
+    layer = getattr(keras.layers, case["layer"])(**case["config"])
+    if case["adapt"] is not None:
+        dtype = case["dtype"] if isinstance(case["dtype"], str) else case["dtype"][0]
+        layer.adapt(arrays_of(case["adapt"], dtype))
+    try:
+        output = layer(as_input(arrays_of(case["inputs"], case["dtype"])))
+    except Exception as error:
+        return {"error": type(error).__name__}
+    array = np.asarray(output)
+    recorded = {
+        "output": plain(array.tolist()),
+        "dtype": output.dtype.name if array.dtype.kind != "O" else "string",
+        "shape": list(array.shape),
+        "config": plain(layer.get_config()),
+    }
+    if hasattr(layer, "get_vocabulary"):
+        recorded["vocabulary"] = plain(layer.get_vocabulary())
+    return recorded
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    out = parser.parse_args().out
+    facts = {group: [run(case) for case in cases] for group, cases in CASES.items()}
+    text = json.dumps(facts, indent=None, separators=(",", ":"))
+    (out / "preprocessing.json").write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
