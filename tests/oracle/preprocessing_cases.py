@@ -101,4 +101,113 @@ HASHES = [
     ),
 ]
 
-CASES = {"numeric": NUMERIC, "hashes": HASHES}
+LETTERS = ["a", "b", "c", "d"]
+INTEGERS = [12, 36, 1138, 42]
+TOKENS = [["a", "c", "d", "d"], ["d", "z", "b", ""]]
+IDS = [[12, 1138, 42, 42], [42, 7, 36, 0]]
+FREQUENT = ["b", "a", "b", "c", "a", "b", "d", "", "[UNK]"]
+DOCUMENTS = [["a", "b", "a"], ["b", "c", "d"], ["", "e", "b"]]
+ID_DOCUMENTS = [[3, 5, 3], [5, 7, 9], [0, 11, 5]]
+WEIGHTS = [0.25, 0.75, 0.6, 0.4]
+MODES = ("one_hot", "multi_hot", "count")
+
+STRINGS = [
+    case("StringLookup", TOKENS, vocabulary=LETTERS),
+    case("StringLookup", "c", vocabulary=LETTERS),
+    case("StringLookup", TOKENS, vocabulary=LETTERS, mask_token=""),
+    case("StringLookup", TOKENS, vocabulary=["", "[UNK]", *LETTERS], mask_token=""),
+    case("StringLookup", TOKENS, vocabulary=["[UNK]", *LETTERS]),
+    case("StringLookup", TOKENS, vocabulary=["a", "[UNK]", "b"]),
+    case("StringLookup", [["a", "d"]], vocabulary=LETTERS, num_oov_indices=0),
+    case("StringLookup", TOKENS, vocabulary=LETTERS, num_oov_indices=0),
+    case("StringLookup", [WORDS], vocabulary=LETTERS, num_oov_indices=3),
+    case("StringLookup", [WORDS], vocabulary=LETTERS, num_oov_indices=3, mask_token="", salt=7),
+    *(case("StringLookup", TOKENS, vocabulary=LETTERS, output_mode=mode) for mode in MODES),
+    *(
+        case("StringLookup", TOKENS, vocabulary=LETTERS, output_mode=mode, mask_token="")
+        for mode in MODES
+    ),
+    *(
+        case(
+            "StringLookup",
+            ["a", "z", "a"],
+            vocabulary=LETTERS,
+            output_mode=mode,
+            max_tokens=8,
+            pad_to_max_tokens=True,
+        )
+        for mode in MODES
+    ),
+    case("StringLookup", TOKENS, vocabulary=LETTERS, idf_weights=WEIGHTS, output_mode="tf_idf"),
+    case(
+        "StringLookup",
+        TOKENS,
+        vocabulary=["[UNK]", *LETTERS],
+        idf_weights=[0.9, *WEIGHTS],
+        output_mode="tf_idf",
+    ),
+    case("StringLookup", [[1, 3, 4], [4, 0, 9]], "int64", vocabulary=LETTERS, invert=True),
+    case("StringLookup", [0, 1, 2, 5], "int64", vocabulary=LETTERS, invert=True, mask_token="m"),
+    case("StringLookup", TOKENS, adapt=FREQUENT),
+    case("StringLookup", TOKENS, adapt=FREQUENT, mask_token="", max_tokens=4),
+    case("StringLookup", TOKENS, adapt=FREQUENT, num_oov_indices=2),
+    case("StringLookup", TOKENS, adapt=DOCUMENTS, output_mode="tf_idf"),
+    case(
+        "StringLookup",
+        TOKENS,
+        adapt=DOCUMENTS,
+        output_mode="tf_idf",
+        mask_token="",
+        max_tokens=7,
+        pad_to_max_tokens=True,
+    ),
+    case("StringLookup", TOKENS, adapt=DOCUMENTS, output_mode="count", max_tokens=3),
+]
+
+INTEGER = [
+    case("IntegerLookup", IDS, "int64", vocabulary=INTEGERS),
+    case("IntegerLookup", 42, "int64", vocabulary=INTEGERS),
+    case("IntegerLookup", IDS, "int32", vocabulary=INTEGERS, mask_token=0),
+    case("IntegerLookup", IDS, "int64", vocabulary=[0, -1, *INTEGERS], mask_token=0),
+    case("IntegerLookup", [[12, 42]], "int64", vocabulary=INTEGERS, num_oov_indices=0),
+    case("IntegerLookup", IDS, "int64", vocabulary=INTEGERS, num_oov_indices=0),
+    *(
+        case("IntegerLookup", NUMBERS, "int64", vocabulary=[10, 20], num_oov_indices=4, **config)
+        for config in ({}, {"oov_method": "farmhash"}, {"oov_method": "farmhash", "salt": 5})
+    ),
+    *(case("IntegerLookup", IDS, "int64", vocabulary=INTEGERS, output_mode=m) for m in MODES),
+    *(
+        case("IntegerLookup", IDS, "int64", vocabulary=INTEGERS, output_mode=m, mask_token=0)
+        for m in MODES
+    ),
+    case(
+        "IntegerLookup",
+        IDS,
+        "int64",
+        vocabulary=INTEGERS,
+        idf_weights=WEIGHTS,
+        output_mode="tf_idf",
+    ),
+    case("IntegerLookup", [[1, 3, 4], [4, 0, 9]], "int64", vocabulary=INTEGERS, invert=True),
+    case(
+        "IntegerLookup",
+        [0, 1, 2, 5],
+        "int64",
+        vocabulary=INTEGERS,
+        invert=True,
+        mask_token=7,
+        oov_token=-2,
+    ),
+    case("IntegerLookup", IDS, "int64", adapt=[12, 7, 7, 42, -1, 0, 12, 7]),
+    case(
+        "IntegerLookup",
+        IDS,
+        "int64",
+        adapt=[12, 7, 7, 42, -1, 0, 12, 7],
+        mask_token=0,
+        max_tokens=4,
+    ),
+    case("IntegerLookup", [[3, 5, 0]], "int64", adapt=ID_DOCUMENTS, output_mode="tf_idf"),
+]
+
+CASES = {"numeric": NUMERIC, "hashes": HASHES, "strings": STRINGS, "integers": INTEGER}

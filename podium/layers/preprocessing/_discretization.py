@@ -12,9 +12,9 @@ from typing import Any, Self, TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from podium._typing import Config, DType, SymbolicShape
+from podium._typing import Config, DType, DTypeLike, SymbolicShape, Tree
 from podium.core import KerasTensor, Tensor, dispatch, standardize_dtype, warn_user
 from podium.core.internal import check_int, check_number
 from podium.layers._layer import Layer
@@ -67,7 +67,7 @@ class Discretization(Layer):
         epsilon: float = 0.01,
         output_mode: str = "int",
         sparse: bool = False,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         name: str | None = None,
         **kwargs: Any,
     ):
@@ -93,7 +93,7 @@ class Discretization(Layer):
         self.summary: Summary = _empty_summary()
         self._is_compiled = False  # whether a program contains the boundaries
 
-    def adapt(self, data: Any, steps: int | None = None) -> None:
+    def adapt(self, data: Tree, steps: int | None = None) -> None:
         """Estimate the boundaries from data, replacing earlier ones.
 
         Args:
@@ -116,7 +116,7 @@ class Discretization(Layer):
             self.update_state(batch)
         self.finalize_state()
 
-    def update_state(self, data: Any) -> None:
+    def update_state(self, data: Tree) -> None:
         """Include the values of a batch in the estimate."""
         summary = _summarize(host_batch(data).astype("float32"), self.epsilon)
         self.summary = _merge_summaries(summary, self.summary, self.epsilon)
@@ -186,7 +186,7 @@ class Discretization(Layer):
         return layer
 
 
-def _check_boundaries(layer: Layer, boundaries: Any) -> list[float]:
+def _check_boundaries(layer: Layer, boundaries: ArrayLike) -> list[float]:
     array = np.asarray(boundaries)
     if array.ndim != 1 or array.dtype.kind not in "iuf" or np.any(np.diff(array) < 0):
         raise ValueError(

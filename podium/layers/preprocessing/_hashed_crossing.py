@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from podium._typing import Config, SymbolicShape, Tree
@@ -111,7 +112,7 @@ class HashedCrossing(HostLayer):
         bins: Tensor = dispatch(traced_cross, list(inputs), self.num_bins)
         return bins
 
-    def compute_output_shape(self, input_shape: Any) -> SymbolicShape:
+    def compute_output_shape(self, input_shape: Sequence[SymbolicShape]) -> SymbolicShape:
         """Return the shape of the encoded bins for the shapes of the features."""
         shapes = [tuple(shape) for shape in input_shape]
         if len(set(shapes)) != 1:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from podium._typing import Config, SymbolicShape
+from podium._typing import Config, SymbolicShape, Tree
 from podium.core import KerasTensor, Tensor, dispatch, floatx
 from podium.core.internal import check_int
 from podium.layers._layer import Layer
@@ -82,7 +82,7 @@ class Hashing(HostLayer):
         self.sparse = False
         self.salt = check_salt(self, salt)
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Tree) -> Tensor:
         """Return the bins of the inputs, encoded as `output_mode` says."""
         bins = super().call(inputs)
         return encode_indices(bins, self.output_mode, self.num_bins, self.compute_dtype)
@@ -147,12 +147,12 @@ class Hashing(HostLayer):
         }
 
 
-def check_salt(layer: Layer, salt: Any) -> list[int] | None:
+def check_salt(layer: Layer, salt: int | Sequence[int] | None) -> list[int] | None:
     """Return the salt of a layer as a list of two ints; None stays None."""
     if salt is None:
         return None
-    is_pair = isinstance(salt, (tuple, list)) and len(salt) == 2
-    numbers = list(salt) if is_pair else [salt, salt]
+    pair = salt if isinstance(salt, (tuple, list)) and len(salt) == 2 else (salt, salt)
+    numbers = list(pair)
     if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) for n in numbers):
         name = type(layer).__name__
         raise ValueError(

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import jax
 import numpy as np
 
-from podium._typing import Array, Tree
+from podium._typing import Tree
 from podium.core import KerasTensor, Tensor, Variable, convert_to_tensor, is_symbolic
 from podium.core.internal import as_text_array, is_text
 from podium.layers._layer import Layer
@@ -32,6 +32,8 @@ class HostLayer(Layer):
     compiled program too.
     """
 
+    encoding = "utf-8"  # how bytes are decoded
+
     def __init__(self, **kwargs: Any):
         # Numbers are not cast to the compute dtype: in bfloat16 257 would become 256.
         super().__init__(autocast=False, **kwargs)
@@ -44,7 +46,7 @@ class HostLayer(Layer):
         """Return the inputs with `HostArray`s in the place of what only the host can hold."""
         if is_symbolic(inputs):
             return inputs
-        return to_host_array(inputs)
+        return to_host_array(inputs, self.encoding)
 
     def call(self, inputs: Tree) -> Tree:
         """Compute the outputs, on the host unless the inputs are traced."""
@@ -53,11 +55,11 @@ class HostLayer(Layer):
         outputs = self._compute_on_host(as_host_value(inputs))
         return outputs if outputs.dtype.kind == "O" else convert_to_tensor(outputs)
 
-    def _compute_on_host(self, inputs: Any) -> np.ndarray[Any, Any]:
+    def _compute_on_host(self, inputs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return the outputs for NumPy arrays."""
         raise NotImplementedError(f"{type(self).__name__} does not define `_compute_on_host`.")
 
-    def _compute_traced(self, inputs: Any) -> Any:
+    def _compute_traced(self, inputs: Tree) -> Tree:
         """Return the outputs for values that are traced; by default that is an error."""
         self._raise_traced()
 
@@ -69,31 +71,31 @@ class HostLayer(Layer):
         )
 
 
-def to_host_array(value: Any) -> Any:
+def to_host_array(value: Tree, encoding: str = "utf-8") -> Tree:
     """Return text, arrays, numbers and lists of them as a HostArray; a Tensor as it is."""
     if isinstance(value, (Tensor, KerasTensor, HostArray, jax.Array)) or value is None:
         return value
     if isinstance(value, Variable):
         return value.read_value()
     if is_text(value):
-        return HostArray(as_text_array(value, "inputs"))
+        return HostArray(as_text_array(value, "inputs", encoding))
     return HostArray(np.asarray(value))
 
 
-def as_host_value(value: Any) -> Any:
+def as_host_value(value: Tree) -> Tree:
     """Return what `to_host_array` returned as a NumPy array."""
     return value.value if isinstance(value, HostArray) else np.asarray(value)
 
 
-def is_traced(value: Any) -> bool:
+def is_traced(value: object) -> bool:
     """Return whether a value is not known yet: it belongs to a program that is being compiled."""
     array = value.value if isinstance(value, Tensor) else value
     return isinstance(array, jax.core.Tracer)
 
 
 def iterate_batches(
-    data: Any, steps: int | None, layer: Layer, lists_are_arrays: bool
-) -> Iterator[Any]:
+    data: Tree, steps: int | None, layer: Layer, lists_are_arrays: bool
+) -> Iterator[Tree]:
     """Iterate over the batches that `adapt` was given; of a tuple of them, the first item counts.
 
     Args:
@@ -117,7 +119,7 @@ def iterate_batches(
         yield batch[0] if isinstance(batch, tuple) else batch
 
 
-def host_batch(batch: Any) -> np.ndarray[Any, Any]:
+def host_batch(batch: Tree, encoding: str = "utf-8") -> np.ndarray[Any, Any]:
     """Return a batch as an array: of strings if it is text."""
-    array: Array = as_host_value(to_host_array(batch))
-    return np.asarray(array)
+    array: np.ndarray[Any, Any] = as_host_value(to_host_array(batch, encoding))
+    return array

@@ -60,13 +60,13 @@ def _header(name: str, size: int, crc: int, large: bool) -> bytes:
         "<4sHHH4sIIIHH",
         MAGIC,
         45 if large else 20,
-        0,
+        _flags_of(name),
         0,
         _NO_TIME,
         crc,
         size_field,
         size_field,
-        len(name),
+        len(name.encode()),
         len(extra),
     )
     return start + name.encode() + extra
@@ -82,10 +82,15 @@ def _entry(name: str, size: int, crc: int, offset: int, large: bool) -> bytes:
     mode = (stat.S_IFREG | 0o644) << 16
     start = struct.pack(
         "<4sBBHHH4sIIIHHHHHII",
-        b"PK\x01\x02", version, 3, version, 0, 0, _NO_TIME, crc, size_field, size_field,
-        len(name), len(extra), 0, 0, 0, mode, offset,
+        b"PK\x01\x02", version, 3, version, _flags_of(name), 0, _NO_TIME, crc, size_field,
+        size_field, len(name.encode()), len(extra), 0, 0, 0, mode, offset,
     )  # fmt: skip
     return start + name.encode() + extra
+
+
+def _flags_of(name: str) -> int:
+    """Return the flags of a member: names that are not ASCII are marked as UTF-8."""
+    return 0 if name.isascii() else 0x800
 
 
 def _end(count: int, size: int, offset: int) -> bytes:
@@ -223,6 +228,14 @@ def read_texts(
         for name in names:
             _charge_bytes(by_name[name], _BYTES_OF_TEXT * by_name[name].file_size)
         return {name: archive.read(by_name[name]) for name in names}
+
+
+def list_members(file: BinaryIO) -> list[str]:
+    """Return the names of the members of an untrusted archive, after validating them."""
+    with _open_archive(file) as archive:
+        infos = archive.infolist()
+        _check_members(infos)
+        return [info.filename for info in infos]
 
 
 def _check_members(infos: list[zipfile.ZipInfo]) -> None:

@@ -24,6 +24,7 @@ from podium.saving.formats._archive import (
     read_texts,
     write_archive,
 )
+from podium.saving.formats._assets import asset_members, load_assets, reject_assets
 from podium.saving.formats._detect_format import HDF5_MAGIC
 from podium.saving.formats._hdf5 import list_weights, max_elements, open_hdf5
 from podium.saving.formats._keras_layout import list_hdf5_state, plan_state_load, state_to_hdf5
@@ -154,6 +155,8 @@ def save_model(
     is_legacy = save_format in ("h5", "hdf5") or (
         save_format is None and target.lower().endswith(_HDF5)
     )
+    if is_legacy:
+        reject_assets(model, "HDF5")
     _warn_about_losses(model)
     with measure_save(path):
         if is_legacy:
@@ -174,6 +177,7 @@ def _save_for_tensorflow(
         )
     require_tensorflow("save(save_format='tf')")
     specs = input_specs(model, signatures)
+    reject_assets(model, "SavedModel")
     _warn_about_losses(model)
     members = config_members(model, with_optimizer)
     has_state = with_optimizer and members.has_compile_config
@@ -199,8 +203,9 @@ def _runs_keras_2_script() -> bool:
 def _save_archive(model: SavableModel, path: str, with_optimizer: bool) -> None:
     members = config_members(model, with_optimizer)
     image = state_to_hdf5(model, with_optimizer and members.has_compile_config)
+    texts = members.texts | asset_members(model)
     with atomic_write("save", path) as file:
-        write_archive(file, members.texts, image)
+        write_archive(file, texts, image)
 
 
 def _warn_about_losses(model: SavableModel) -> None:
@@ -291,6 +296,7 @@ def _load_archive(path: str, raw: BinaryIO, compile: bool) -> SavableModel:
         plan = plan_state_load(*list_hdf5_state(file), model, with_optimizer=compile)
     check_config_digest(texts)  # last, so that errors about the config come first
     plan.assign()
+    load_assets(model, raw)
     return model
 
 
