@@ -119,6 +119,7 @@ from podium.layers.preprocessing._lookup_layers import IntegerLookup as IntegerL
 from podium.layers.preprocessing._lookup_layers import StringLookup as StringLookup
 from podium.layers.preprocessing._normalization import Normalization as Normalization
 from podium.layers.preprocessing._rescaling import Rescaling as Rescaling
+from podium.layers.preprocessing._text_vectorization import TextVectorization as TextVectorization
 from podium.layers.regularization._activity_regularization import (
     ActivityRegularization as ActivityRegularization,
 )

@@ -210,4 +210,59 @@ INTEGER = [
     case("IntegerLookup", [[3, 5, 0]], "int64", adapt=ID_DOCUMENTS, output_mode="tf_idf"),
 ]
 
-CASES = {"numeric": NUMERIC, "hashes": HASHES, "strings": STRINGS, "integers": INTEGER}
+VOCABULARY = ["the", "dog", "fox", "fun", "dogs", "a", "quick brown", "o", "d"]
+STEPS = [None, "lower_and_strip_punctuation", "lower", "strip_punctuation"]
+
+TEXT = [
+    *(
+        case("TextVectorization", TEXTS, adapt=TEXTS, standardize=standardize, split=split)
+        for standardize in STEPS
+        for split in (None, "whitespace", "character")
+    ),
+    case("TextVectorization", TEXTS, vocabulary=VOCABULARY),
+    case("TextVectorization", [[text] for text in TEXTS], vocabulary=VOCABULARY),
+    case("TextVectorization", [[[text]] for text in TEXTS], vocabulary=VOCABULARY),
+    case("TextVectorization", "the quick dog", vocabulary=VOCABULARY),
+    case("TextVectorization", [["a", "b"]], vocabulary=VOCABULARY),
+    case("TextVectorization", [["a", "dog!"]], vocabulary=VOCABULARY, split=None),
+    case("TextVectorization", TEXTS, vocabulary=["", "[UNK]", *VOCABULARY]),
+    *(
+        case("TextVectorization", TEXTS, vocabulary=VOCABULARY, output_sequence_length=length)
+        for length in (1, 4, 12)
+    ),
+    case(
+        "TextVectorization",
+        [["a", "dog!"]],
+        vocabulary=VOCABULARY,
+        split=None,
+        output_sequence_length=3,
+    ),
+    case("TextVectorization", TEXTS, adapt=TEXTS, max_tokens=6),
+    case("TextVectorization", TEXTS, adapt=[[text] for text in TEXTS], max_tokens=6),
+    case("TextVectorization", TEXTS, adapt=TEXTS, ngrams=2),
+    case("TextVectorization", TEXTS, adapt=TEXTS, ngrams=3, split="character"),
+    case("TextVectorization", [["a", "b", "c"]], adapt=[["a", "b", "c"]], ngrams=2, split=None),
+    *(
+        case("TextVectorization", TEXTS, adapt=TEXTS, output_mode=mode, **config)
+        for mode in ("multi_hot", "count", "tf_idf")
+        for config in ({}, {"max_tokens": 5}, {"max_tokens": 90, "pad_to_max_tokens": True})
+    ),
+    case(
+        "TextVectorization",
+        TEXTS,
+        vocabulary=["the", "dog"],
+        idf_weights=[0.5, 2.0],
+        output_mode="tf_idf",
+    ),
+    case(
+        "TextVectorization", [[text] for text in TEXTS], vocabulary=VOCABULARY, output_mode="count"
+    ),
+]
+
+CASES = {
+    "numeric": NUMERIC,
+    "hashes": HASHES,
+    "strings": STRINGS,
+    "integers": INTEGER,
+    "text": TEXT,
+}

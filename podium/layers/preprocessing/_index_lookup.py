@@ -201,6 +201,9 @@ class IndexLookup(HostLayer):
                 f"Cannot adapt layer {self.name!r} after setting a static vocabulary via "
                 "`vocabulary` argument. Omit the argument, or do not call `adapt`."
             )
+        if isinstance(data, list) and all(isinstance(row, list) for row in data):
+            self._counts.add(data)  # rows of different lengths
+            return
         array = _as_tokens(self, data, "data")
         num_documents = array.shape[0] if array.ndim > 1 else 1
         self._counts.add(array.reshape(num_documents, -1).tolist())
@@ -227,16 +230,11 @@ class IndexLookup(HostLayer):
 
     def call(self, inputs: Tree) -> Tree:
         """Return the indices of tokens, encoded as `output_mode` says; or tokens, if `invert`."""
-        if not self._has_vocabulary:
-            raise RuntimeError(
-                f"Layer {self.name!r} ({type(self).__name__}) has no vocabulary. Pass the "
-                "`vocabulary` argument, or call `adapt(data)` or `set_vocabulary(tokens)` before "
-                "you use it."
-            )
         self._is_compiled = self._is_compiled or is_traced(inputs)
-        return self._encode_lookups(super().call(inputs))
+        return self.encode_lookups(super().call(inputs))
 
-    def _encode_lookups(self, lookups: Tree) -> Tree:
+    def encode_lookups(self, lookups: Tree) -> Tree:
+        """Return indices of tokens encoded as `output_mode` says."""
         if self.output_mode == "int":
             return lookups
         mode = "count" if self.output_mode == "tf_idf" else self.output_mode
@@ -247,6 +245,7 @@ class IndexLookup(HostLayer):
         return encoded * convert_to_tensor(self.idf_weights, floatx())
 
     def _compute_on_host(self, inputs: NDArray[Any]) -> NDArray[Any]:
+        _check_has_vocabulary(self)
         if not self.invert:
             return self._vocabulary.indices_of(_as_tokens(self, inputs, "inputs"))
         if inputs.dtype.kind not in "iu":
@@ -257,6 +256,7 @@ class IndexLookup(HostLayer):
         return self._vocabulary.tokens_at(inputs)
 
     def _compute_traced(self, inputs: Tensor) -> Tensor:
+        _check_has_vocabulary(self)
         if self.vocabulary_dtype == "string":
             self._raise_traced()
         if self.num_oov_indices == 0 and not self.invert:
@@ -340,6 +340,15 @@ def refuse_vocabulary_files(cls: type[Layer], config: Mapping[str, Any]) -> None
             f"The config of a {cls.__name__} names the vocabulary file {config['vocabulary']!r}; "
             "a list of tokens was expected, because a config may not read files. Pass the tokens, "
             "or call `set_vocabulary(path)` on the layer."
+        )
+
+
+def _check_has_vocabulary(layer: IndexLookup) -> None:
+    if not layer._has_vocabulary:
+        raise RuntimeError(
+            f"Layer {layer.name!r} ({type(layer).__name__}) has no vocabulary. Pass the "
+            "`vocabulary` argument, or call `adapt(data)` or `set_vocabulary(tokens)` before you "
+            "use it."
         )
 
 
