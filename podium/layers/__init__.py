@@ -120,6 +120,33 @@ from podium.layers.preprocessing._lookup_layers import StringLookup as StringLoo
 from podium.layers.preprocessing._normalization import Normalization as Normalization
 from podium.layers.preprocessing._rescaling import Rescaling as Rescaling
 from podium.layers.preprocessing._text_vectorization import TextVectorization as TextVectorization
+from podium.layers.preprocessing.image._brightness import RandomBrightness as RandomBrightness
+from podium.layers.preprocessing.image._brightness import RandomContrast as RandomContrast
+from podium.layers.preprocessing.image._clahe import (
+    ContrastLimitedAdaptiveHistogramEqualization as ContrastLimitedAdaptiveHistogramEqualization,
+)
+from podium.layers.preprocessing.image._color_jitter import RandomColorJitter as RandomColorJitter
+from podium.layers.preprocessing.image._erasing import RandomErasing as RandomErasing
+from podium.layers.preprocessing.image._grayscale import (
+    RandomColorDegeneration as RandomColorDegeneration,
+)
+from podium.layers.preprocessing.image._grayscale import RandomGrayscale as RandomGrayscale
+from podium.layers.preprocessing.image._histograms import AutoContrast as AutoContrast
+from podium.layers.preprocessing.image._histograms import Equalization as Equalization
+from podium.layers.preprocessing.image._hue_saturation import RandomHue as RandomHue
+from podium.layers.preprocessing.image._hue_saturation import RandomSaturation as RandomSaturation
+from podium.layers.preprocessing.image._max_num_boxes import (
+    MaxNumBoundingBoxes as MaxNumBoundingBoxes,
+)
+from podium.layers.preprocessing.image._pixel_values import RandomInvert as RandomInvert
+from podium.layers.preprocessing.image._pixel_values import (
+    RandomPosterization as RandomPosterization,
+)
+from podium.layers.preprocessing.image._pixel_values import Solarization as Solarization
+from podium.layers.preprocessing.image._resizing import CenterCrop as CenterCrop
+from podium.layers.preprocessing.image._resizing import Resizing as Resizing
+from podium.layers.preprocessing.image._sharpness import RandomGaussianBlur as RandomGaussianBlur
+from podium.layers.preprocessing.image._sharpness import RandomSharpness as RandomSharpness
 from podium.layers.regularization._activity_regularization import (
     ActivityRegularization as ActivityRegularization,
 )

@@ -20,6 +20,7 @@ from podium.data import pack_x_y_sample_weight as pack_x_y_sample_weight
 from podium.data import unpack_x_y_sample_weight as unpack_x_y_sample_weight
 from podium.saving import deserialize_keras_object as deserialize_keras_object
 from podium.saving import serialize_keras_object as serialize_keras_object
+from podium.utils import bounding_boxes as bounding_boxes
 from podium.utils import legacy as legacy
 from podium.utils._array_preparation import normalize as normalize
 from podium.utils._array_preparation import pad_sequences as pad_sequences

@@ -68,7 +68,7 @@ def _gaussian_blur(
 def gaussian_blur(
     images: TensorLike,
     kernel_size: Sequence[int] = (3, 3),
-    sigma: Sequence[float] = (1.0, 1.0),
+    sigma: TensorLike = (1.0, 1.0),
     data_format: str | None = None,
 ) -> Tensor:
     """Blur images with a Gaussian filter.

@@ -1,0 +1,1 @@
+"""Preprocessing and augmentation of images."""
