@@ -120,6 +120,10 @@ from podium.layers.preprocessing._lookup_layers import StringLookup as StringLoo
 from podium.layers.preprocessing._normalization import Normalization as Normalization
 from podium.layers.preprocessing._rescaling import Rescaling as Rescaling
 from podium.layers.preprocessing._text_vectorization import TextVectorization as TextVectorization
+from podium.layers.preprocessing.image._affine_layers import RandomRotation as RandomRotation
+from podium.layers.preprocessing.image._affine_layers import RandomShear as RandomShear
+from podium.layers.preprocessing.image._affine_layers import RandomTranslation as RandomTranslation
+from podium.layers.preprocessing.image._affine_layers import RandomZoom as RandomZoom
 from podium.layers.preprocessing.image._brightness import RandomBrightness as RandomBrightness
 from podium.layers.preprocessing.image._brightness import RandomContrast as RandomContrast
 from podium.layers.preprocessing.image._clahe import (
@@ -127,6 +131,7 @@ from podium.layers.preprocessing.image._clahe import (
 )
 from podium.layers.preprocessing.image._color_jitter import RandomColorJitter as RandomColorJitter
 from podium.layers.preprocessing.image._erasing import RandomErasing as RandomErasing
+from podium.layers.preprocessing.image._flipping import RandomFlip as RandomFlip
 from podium.layers.preprocessing.image._grayscale import (
     RandomColorDegeneration as RandomColorDegeneration,
 )
@@ -138,11 +143,16 @@ from podium.layers.preprocessing.image._hue_saturation import RandomSaturation a
 from podium.layers.preprocessing.image._max_num_boxes import (
     MaxNumBoundingBoxes as MaxNumBoundingBoxes,
 )
+from podium.layers.preprocessing.image._perspective import (
+    RandomElasticTransform as RandomElasticTransform,
+)
+from podium.layers.preprocessing.image._perspective import RandomPerspective as RandomPerspective
 from podium.layers.preprocessing.image._pixel_values import RandomInvert as RandomInvert
 from podium.layers.preprocessing.image._pixel_values import (
     RandomPosterization as RandomPosterization,
 )
 from podium.layers.preprocessing.image._pixel_values import Solarization as Solarization
+from podium.layers.preprocessing.image._random_crop import RandomCrop as RandomCrop
 from podium.layers.preprocessing.image._resizing import CenterCrop as CenterCrop
 from podium.layers.preprocessing.image._resizing import Resizing as Resizing
 from podium.layers.preprocessing.image._sharpness import RandomGaussianBlur as RandomGaussianBlur

@@ -246,11 +246,150 @@ SIZE_CASES += [
     Case("Resizing/integers", {"height": 5, "width": 7}, OWN, dtype="uint8"),
 ]
 
-CASES = {case.name: case for case in [*PIXEL_CASES, *SIZE_CASES]}
+SHAPES = {"input_shape": (2, HEIGHT, WIDTH, 3)}
+FIRST_SHAPES = {"input_shape": (2, 3, HEIGHT, WIDTH)}
+
+
+def rotation(*angles):
+    """The transformation of RandomRotation, with the matrices that Keras reads."""
+    angle = floats(*angles)
+    cos, sin = np.cos(angle * np.pi / 180), np.sin(angle * np.pi / 180)
+    x, y = (WIDTH - 1) / 2, (HEIGHT - 1) / 2
+    rows = [cos, -sin, x - x * cos + y * sin, sin, cos, y - x * sin - y * cos, 0 * x * cos, 0 * cos]
+    return {
+        "angle": angle,
+        "rotation_matrix": np.stack(rows, -1).astype("float32"),
+        "image_height": HEIGHT,
+        "image_width": WIDTH,
+        "batch_size": 2,
+        **SHAPES,
+    }
+
+
+def zoom(height, width):
+    return {
+        "height_zoom": floats(*height, shape=(2, 1)),
+        "width_zoom": floats(*width, shape=(2, 1)),
+        **SHAPES,
+    }
+
+
+def perspective(**shapes):
+    start = np.array(
+        [[[0, 0], [WIDTH - 1, 0], [0, HEIGHT - 1], [WIDTH - 1, HEIGHT - 1]]] * 2, "float32"
+    )
+    end = start + random_of("perspective").uniform(-3, 3, start.shape).astype("float32")
+    return {"apply_perspective": BOOLEANS, "start_points": start, "end_points": end, **shapes}
 
 
 def random_of(name):
     return np.random.RandomState(zlib.crc32(name.encode()))
+
+
+FLIPS = {"flips": BOOLEANS.reshape(2, 1, 1, 1)}
+SHIFTS = {"translations": floats(2.5, -3, -4, 1.25, shape=(2, 2)), **SHAPES}
+SHEARS = {"shear_factor": floats(0.3, 0.0, -0.2, 0.4, shape=(2, 2)), **SHAPES}
+XYXY = {"bounding_box_format": "xyxy"}
+GEOMETRIC_CASES = [
+    *(
+        Case(
+            f"RandomFlip/{mode}_{box_format}",
+            {"mode": mode, "bounding_box_format": box_format},
+            {**FLIPS, **SHAPES},
+            ALL,
+        )
+        for mode, box_format in [
+            ("horizontal", "xyxy"),
+            ("vertical", "rel_xyxy"),
+            ("horizontal_and_vertical", "xywh"),
+        ]
+    ),
+    Case("RandomFlip/first", {"mode": "horizontal", **FIRST}, {**FLIPS, **FIRST_SHAPES}),
+    *(
+        Case(
+            f"RandomRotation/{mode}",
+            {"factor": 0.3, "fill_mode": mode, "fill_value": 5.0, **XYXY},
+            rotation(40, -100),
+            ALL,
+        )
+        for mode in ("reflect", "wrap", "constant", "nearest")
+    ),
+    Case(
+        "RandomRotation/nearest_pixel",
+        {"factor": (0.1, 0.3), "interpolation": "nearest"},
+        rotation(40, -100),
+    ),
+    Case("RandomRotation/first", {"factor": 0.1, **FIRST}, rotation(40, -100) | FIRST_SHAPES),
+    Case(
+        "RandomTranslation/reflect",
+        {"height_factor": 0.3, "width_factor": 0.2, **XYXY},
+        SHIFTS,
+        ALL,
+    ),
+    Case(
+        "RandomTranslation/constant",
+        {
+            "height_factor": (-0.2, 0.3),
+            "width_factor": 0.2,
+            "fill_mode": "constant",
+            "fill_value": 9.0,
+            "bounding_box_format": "center_xywh",
+        },
+        SHIFTS,
+        ALL,
+    ),
+    Case(
+        "RandomTranslation/first",
+        {"height_factor": 0.1, "width_factor": 0.2, **FIRST},
+        SHIFTS | FIRST_SHAPES,
+    ),
+    Case("RandomZoom/in", {"height_factor": 0.3, **XYXY}, zoom((0.6, 0.8), (0.6, 0.8)), ALL),
+    Case(
+        "RandomZoom/out",
+        {
+            "height_factor": (0.1, 0.5),
+            "width_factor": 0.2,
+            "fill_mode": "constant",
+            "bounding_box_format": "rel_xyxy",
+        },
+        zoom((1.5, 1.2), (0.7, 1.3)),
+        ALL,
+    ),
+    Case(
+        "RandomZoom/first",
+        {"height_factor": 0.3, **FIRST},
+        zoom((0.6, 1.3), (0.8, 1.1)) | FIRST_SHAPES,
+    ),
+    Case(
+        "RandomShear/reflect",
+        {"x_factor": (0.1, 0.3), "y_factor": (0.0, 0.4)},
+        SHEARS,
+        ("images", "segmentation_masks"),
+    ),
+    Case(
+        "RandomShear/constant",
+        {"x_factor": 0.3, "fill_mode": "constant", "interpolation": "nearest"},
+        SHEARS,
+    ),
+    Case("RandomShear/first", {"x_factor": 0.3, **FIRST}, SHEARS | FIRST_SHAPES),
+    Case("RandomPerspective/bilinear", {**XYXY}, perspective(**SHAPES), ALL),
+    Case(
+        "RandomPerspective/nearest",
+        {"factor": (0.2, 0.3), "scale": 0.4, "interpolation": "nearest", "fill_value": 3.0},
+        perspective(**SHAPES),
+    ),
+    Case("RandomPerspective/first", {**FIRST}, perspective(**FIRST_SHAPES)),
+    Case(
+        "RandomCrop/last",
+        {"height": 3, "width": 5, "seed": 2},
+        (4, 1),
+        ("images", "segmentation_masks", "labels"),
+    ),
+    Case("RandomCrop/first", {"height": 3, "width": 5, "seed": 2, **FIRST}, (4, 1)),
+    Case("RandomCrop/higher", {"height": 10, "width": 8, "seed": 2}, (0, 2)),
+]
+
+CASES = {case.name: case for case in [*PIXEL_CASES, *SIZE_CASES, *GEOMETRIC_CASES]}
 
 
 def corners(random, num=3):

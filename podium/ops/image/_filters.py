@@ -34,10 +34,10 @@ def filter_channels(x: Array, kernel: Array, padding: str = "SAME") -> Array:
     )
 
 
-def gaussian_window(size: int, sigma: float, dtype: DTypeLike) -> Array:
+def gaussian_window(size: int, sigma: float | Array, dtype: DTypeLike) -> Array:
     """Return a Gaussian window of `size` points that sums to 1."""
     points = jnp.arange(size, dtype=dtype) - (size - 1) / 2
-    values = jnp.exp(-0.5 * jnp.square(points / sigma))
+    values = jnp.exp(-0.5 * jnp.square(points / jnp.asarray(sigma, dtype)))
     return values / jnp.sum(values)
 
 

@@ -20,7 +20,7 @@ from podium.ops._arguments import (
 )
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import as_array, is_integer
-from podium.ops.image._filters import blur_images
+from podium.ops.image._filters import filter_channels, gaussian_window
 
 ORDERS = {"nearest": 0, "bilinear": 1}
 FILL_MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
@@ -51,8 +51,8 @@ def _pixel_grid(images: Array) -> list[Array]:
     return jnp.meshgrid(jnp.arange(images.shape[1]), jnp.arange(images.shape[2]), indexing="ij")
 
 
-def _homography(start_points: Array, end_points: Array) -> Array:
-    """Return the eight coefficients that map each end point to its start point."""
+def solve_homography(start_points: Array, end_points: Array) -> Array:
+    """Return the eight coefficients, for each image, that map end points to start points."""
     (from_x, from_y), (x, y) = (jnp.moveaxis(p, -1, 0) for p in (start_points, end_points))
     zeros, ones = jnp.zeros_like(x), jnp.ones_like(x)
     x_rows = jnp.stack([x, y, ones, zeros, zeros, zeros, -from_x * x, -from_x * y], axis=-1)
@@ -197,7 +197,7 @@ def _perspective_transform(
     x = x if images.ndim == 4 else x[None]
     rows, columns = _pixel_grid(x)
     points = [jnp.reshape(p.astype("float32"), (-1, 4, 2)) for p in (start_points, end_points)]
-    h = jnp.moveaxis(_homography(*points), -1, 0)[:, :, None, None]
+    h = jnp.moveaxis(solve_homography(*points), -1, 0)[:, :, None, None]
     scale = h[6] * columns + h[7] * rows + 1.0
     from_columns = jnp.broadcast_to((h[0] * columns + h[1] * rows + h[2]) / scale, x.shape[:3])
     from_rows = jnp.broadcast_to((h[3] * columns + h[4] * rows + h[5]) / scale, x.shape[:3])
@@ -296,13 +296,36 @@ def _distort(
 ) -> Array:
     images = as_array(images)
     check_images(images)
+    size = int(6 * sigma) | 1
+    return displace_pixels(
+        images, key, alpha, sigma, size, interpolation, fill_mode, fill_value, data_format
+    )
+
+
+def displace_pixels(
+    images: Array,
+    key: Array,
+    alpha: float | Array,
+    sigma: float | Array,
+    kernel_size: int,
+    interpolation: str,
+    fill_mode: str,
+    fill_value: float,
+    data_format: str,
+) -> Array:
+    """Distort one image or a batch by smooth random displacements: `elastic_transform` on arrays.
+
+    `alpha` and `sigma` may be computed; the size of the filter may not.
+    """
     x = to_channels_last(images, data_format, axis=-3)
     x = x if images.ndim == 4 else x[None]
     dtype = jnp.float32 if is_integer(x) else x.dtype
     # One displacement per axis, unlike Keras, which uses the same for both.
-    noise = jax.random.normal(key, (*x.shape[:3], 2), dtype) * sigma
-    size = int(6 * sigma) | 1
-    shift = alpha * blur_images(noise, (size, size), (sigma, sigma))
+    noise = jax.random.normal(key, (*x.shape[:3], 2), dtype) * jnp.asarray(sigma, dtype)
+    window = gaussian_window(kernel_size, sigma, dtype)
+    # Rows and columns in turn: a filter of 67 x 67 would take 30 times as long.
+    smooth = filter_channels(filter_channels(noise, window[:, None]), window[None, :])
+    shift = jnp.asarray(alpha, dtype) * smooth
     rows, columns = _pixel_grid(x)
     out = _sample_images(
         x, rows + shift[..., 0], columns + shift[..., 1], interpolation, fill_mode, fill_value

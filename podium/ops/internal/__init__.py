@@ -15,6 +15,12 @@ from podium.ops._promotion import result_type as result_type
 # Casts an array of integers or booleans to the default float dtype.
 from podium.ops._promotion import to_float as to_float
 
+# `ops.image.elastic_transform` on arrays, with an amount that may be computed.
+from podium.ops.image._transform import displace_pixels as displace_pixels
+
+# Returns the perspective transform that maps four points to four others.
+from podium.ops.image._transform import solve_homography as solve_homography
+
 # Convolution of channels-last arrays.
 from podium.ops.nn._convolution import convolve as convolve
 

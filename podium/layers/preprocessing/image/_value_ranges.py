@@ -24,7 +24,7 @@ def check_factor(
     minimum: float,
     maximum: float,
     name: str = "factor",
-    lowest: float | None = None,
+    symmetric: bool = False,
 ) -> Range:
     """Return the range that a factor stands for: a number x means -x to x, within the bounds.
 
@@ -34,7 +34,7 @@ def check_factor(
         minimum: The smallest value allowed.
         maximum: The largest value allowed.
         name: The name of the argument.
-        lowest: The bound of the range of a number, if it is not `minimum`.
+        symmetric: Whether a number x means -x to x, whatever the smallest value allowed is.
     """
     if isinstance(factor, (list, tuple)):
         if len(factor) != 2:
@@ -48,7 +48,7 @@ def check_factor(
         )
         return lower, upper
     value = abs(check_number(name, factor, minimum, maximum, owner=owner, type_error=ValueError))
-    return max(-value, minimum if lowest is None else lowest), value
+    return -value if symmetric else max(-value, minimum), value
 
 
 def check_value_range(owner: object, value_range: Sequence[float]) -> Range:
