@@ -120,6 +120,8 @@ class Layer:
     _tracker: VariableTracker
     _initialized = False  # whether `Layer.__init__` has run
 
+    _weights_changed_at = 0  # see `_weight_changes.py`
+
     # Whether `call` records the layers inside one by one, as functional and Sequential models do.
     _records_layers_inside = False
 
@@ -360,8 +362,12 @@ class Layer:
         for name, variable in zip(names, variables, strict=True):
             variable.assign(store[name])
 
-    def _has_own_store(self) -> bool:
-        """Return whether the class decides itself what files hold of it."""
+    def _has_own_store(self, by_name: bool = False) -> bool:
+        """Return whether the layer decides itself what files hold of it.
+
+        Args:
+            by_name: Whether the file has weights by their names, not by their numbers.
+        """
         return _is_overridden(self, "save_own_variables") or _is_overridden(
             self, "load_own_variables"
         )
@@ -545,7 +551,10 @@ class Layer:
             self._tracker.mark_changed()
 
     def __delattr__(self, name: str) -> None:
+        value = vars(self).get(name)
         super().__delattr__(name)
+        if isinstance(value, Variable):
+            self._tracker.remove_variable(value)
         self._tracker.mark_changed()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -82,6 +82,11 @@ class VariableTracker:
         self._added_variables.append(variable)
         self.mark_changed()
 
+    def remove_variable(self, variable: Variable) -> None:
+        """Forget a Variable, unless another attribute holds it."""
+        self._added_variables = [added for added in self._added_variables if added is not variable]
+        self.mark_changed()
+
     def add_metric(self, metric: Metric) -> None:
         """Track a metric that is not an attribute, under its name."""
         self._added_metrics[metric.name] = metric

@@ -41,7 +41,7 @@ from podium.distribute import (
 from podium.execution import Execution
 from podium.execution.internal import CustomExecution, count_steps, run_once, to_execution
 from podium.layers import Layer
-from podium.layers.internal import map_shapes
+from podium.layers.internal import count_weight_changes, has_changed_since, map_shapes
 from podium.metrics import Metric
 from podium.models._graph import Graph, unwrap_single
 from podium.models._model_config import graph_config, model_from_graph_config
@@ -180,6 +180,7 @@ class Model(Layer):
         self._loss_graph: Graph | None = None  # with the symbolic losses as further outputs
         self.stop_training = False
         self.history: History | None = None
+        self._num_weight_changes = count_weight_changes()  # when steps were compiled
         self.train_function: StepFunction | None = None
         self.train_tf_function: StepFunction | None = None
         self.test_function: StepFunction | None = None
@@ -1011,6 +1012,7 @@ class Model(Layer):
         Args:
             force: Create the function again.
         """
+        self._drop_outdated_functions()
         if self.train_function is None or force:
             step = make_logged_step(
                 accept_stateless(self, self.train_step, "train"),
@@ -1029,6 +1031,7 @@ class Model(Layer):
 
     def make_test_function(self, force: bool = False) -> StepFunction:
         """Return the function that `evaluate` calls with an iterator; see `make_train_function`."""
+        self._drop_outdated_functions()
         if self.test_function is None or force:
             is_renamed = type(self).eval_step is not Model.eval_step
             test_step = accept_stateless(
@@ -1040,11 +1043,18 @@ class Model(Layer):
 
     def make_predict_function(self, force: bool = False) -> StepFunction:
         """Return the function that `predict` calls with an iterator; see `make_train_function`."""
+        self._drop_outdated_functions()
         if self.predict_function is None or force:
             predict_step = accept_stateless(self, self.predict_step, "predict")
             step = make_predict_step(predict_step, self._predict_counter)
             self.predict_function = self._make_execution(step, concatenate_tensors)
         return self.predict_function
+
+    def _drop_outdated_functions(self) -> None:
+        """Forget compiled steps if layers have got other weights since, as by `enable_lora`."""
+        if has_changed_since(self, self._num_weight_changes):
+            self.train_function = self.test_function = self.predict_function = None
+        self._num_weight_changes = count_weight_changes()
 
     def _make_execution(
         self, step: Callable[[Tree], Tree], finish: Callable[..., Any] | None = None

@@ -78,7 +78,6 @@ def test_keras_2_arguments_and_keras_3_configs_are_accepted():
     [
         ({"input_dim": 0}, "Embedding was given input_dim=0; an int of at least 1"),
         ({"output_dim": 2.5}, "output_dim=2.5"),
-        ({"lora_rank": 4}, "lora_rank=4, which Podium does not support"),
     ],
 )
 def test_wrong_arguments_raise_by_the_constructor(config, message):

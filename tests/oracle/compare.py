@@ -67,8 +67,6 @@ CONFIG_KEYS = {
     "build_config": "written by serialisation around a nested layer; Podium rebuilds from input "
     "shapes",
     "quantization_config": "Podium has no weight quantization",
-    "lora_rank": "Podium has no LoRA",
-    "lora_alpha": "Podium has no LoRA",
     "use_cudnn": "a switch for cuDNN kernels",
     "function": "Lambda: Keras stores marshalled bytecode of the function",
     "function_type": "Lambda: see function",

@@ -1,4 +1,4 @@
-"""Ten small models that are built alike by Keras 3 and by Podium, to be saved by one and loaded by
+"""Small models that are built alike by Keras 3 and by Podium, to be saved by one and loaded by
 the other.
 """
 
@@ -117,6 +117,19 @@ def branches(K):
     ), [(2, 4)]
 
 
+def adapted(K):
+    """LoRA, whose matrices files hold merged into the weights."""
+    L = K.layers
+    x = K.Input((5,), dtype="int32", name="ids")
+    y = L.Embedding(7, 4, lora_rank=2, name="table")(x)
+    y = L.EinsumDense("abc,cde->abde", (None, 2, 3), bias_axes="de", name="heads")(y)
+    y = L.Dense(3, activation="tanh", name="dense")(L.Reshape((5, 6), name="flat")(y))
+    model = K.Model(x, y, name="adapted")
+    model.get_layer("heads").enable_lora(1)
+    model.get_layer("dense").enable_lora(2)
+    return model, [(2, 5)]
+
+
 MODELS = (
     dense_stack,
     convolutions,
@@ -128,8 +141,19 @@ MODELS = (
     embedded,
     operations,
     branches,
+    adapted,
 )
-RECORDED = (convolutions, two_ends, shared_and_nested, recurrent, attention, operations, branches)
+TAKE_IDS = (embedded, adapted)
+RECORDED = (
+    convolutions,
+    two_ends,
+    shared_and_nested,
+    recurrent,
+    attention,
+    operations,
+    branches,
+    adapted,
+)
 
 
 def build(K, make):
@@ -139,10 +163,9 @@ def build(K, make):
     model.set_weights(
         [rng.uniform(0.1, 0.6, np.shape(w)).astype("float32") for w in model.get_weights()]
     )
-    takes_ints = make is embedded
     inputs = [
         rng.integers(0, 7, s).astype("int32")
-        if takes_ints
+        if make in TAKE_IDS
         else rng.normal(size=s).astype("float32")
         for s in shapes
     ]

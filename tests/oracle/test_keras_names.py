@@ -11,13 +11,13 @@ from podium.compat import keras
 RECORDED = json.loads((Path(__file__).parent / "fixtures" / "names.json").read_text())
 
 
-def approximate(value):
+def approximate(value, rel=2e-5, abs=2e-6):
     """Return recorded data with floats that are compared up to rounding."""
     if isinstance(value, dict):
-        return {key: approximate(item) for key, item in value.items()}
+        return {key: approximate(item, rel, abs) for key, item in value.items()}
     if isinstance(value, list):
-        return [approximate(item) for item in value]
-    return pytest.approx(value, rel=2e-5, abs=2e-6) if isinstance(value, float) else value
+        return [approximate(item, rel, abs) for item in value]
+    return pytest.approx(value, rel=rel, abs=abs) if isinstance(value, float) else value
 
 
 @pytest.mark.parametrize("case", name_cases.CASES, ids=[c.__name__ for c in name_cases.CASES])

@@ -16,11 +16,11 @@ from podium._typing import (
 from podium.core import Tensor, dispatch
 from podium.core.internal import check_int
 from podium.layers._input_spec import InputSpec
-from podium.layers._layer import Layer
+from podium.layers.core._adaptable_layer import AdaptableLayer
 from podium.ops.internal import narrow_matmul
 
 
-class Dense(Layer):
+class Dense(AdaptableLayer):
     """Densely connected layer: computes `activation(inputs @ kernel + bias)`.
 
     Args:
@@ -34,7 +34,9 @@ class Dense(Layer):
         activity_regularizer: Regularizer of the outputs.
         kernel_constraint: Constraint of the kernel, applied after updates.
         bias_constraint: Constraint of the bias, applied after updates.
-        lora_rank: Must be None; low-rank adaptation is not available.
+        lora_rank: The rank of a trained product that is added to the frozen kernel, see
+            `enable_lora`; None to train the kernel itself.
+        lora_alpha: The product is multiplied by `lora_alpha / lora_rank`; by default by 1.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -55,9 +57,16 @@ class Dense(Layer):
         activity_regularizer: RegularizerLike = None,
         kernel_constraint: ConstraintLike = None,
         bias_constraint: ConstraintLike = None,
+        lora_rank: int | None = None,
+        lora_alpha: float | None = None,
         **kwargs: Any,
     ):
-        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        super().__init__(
+            activity_regularizer=activity_regularizer,
+            lora_rank=lora_rank,
+            lora_alpha=lora_alpha,
+            **kwargs,
+        )
         self.units = check_int("units", units, owner="Dense", type_error=ValueError)
         self.activation = activations.get(activation)
         self.use_bias = use_bias
@@ -69,13 +78,21 @@ class Dense(Layer):
         self.bias_constraint = constraints.get(bias_constraint)
         self.supports_masking = True
         self.input_spec = InputSpec(min_ndim=2)
-        self.kernel: Any = None
         self.bias: Any = None
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel: a Variable, or with LoRA a Tensor that includes it; None before `build`."""
+        return self._adapted_weight()
+
+    @kernel.setter
+    def kernel(self, value: Any) -> None:
+        self._kernel = value
 
     def build(self, input_shape: SymbolicShape) -> None:
         """Create the kernel and the bias."""
         features = input_shape[-1]
-        self.kernel = self.add_weight(
+        self._kernel = self.add_weight(
             name="kernel",
             shape=(features, self.units),
             initializer=self.kernel_initializer,
@@ -91,6 +108,7 @@ class Dense(Layer):
                 constraint=self.bias_constraint,
             )
         self.input_spec = InputSpec(min_ndim=2, axes={-1: features})
+        self._build_lora()
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         """Compute the outputs."""
@@ -102,6 +120,11 @@ class Dense(Layer):
     def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs."""
         return (*tuple(input_shape)[:-1], self.units)
+
+    @property
+    def variable_serialization_spec(self) -> dict[str | None, list[str]]:
+        """The names of the variables in files, in order, by quantization mode; None for none."""
+        return {None: ["kernel", "bias"]}
 
     def get_config(self) -> Config:
         """Return the arguments that recreate this layer."""
@@ -115,4 +138,5 @@ class Dense(Layer):
             "bias_regularizer": regularizers.serialize(self.bias_regularizer),
             "kernel_constraint": constraints.serialize(self.kernel_constraint),
             "bias_constraint": constraints.serialize(self.bias_constraint),
+            **self._lora_config(),
         }

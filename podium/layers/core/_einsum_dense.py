@@ -20,11 +20,11 @@ from podium._typing import (
 )
 from podium.core import Tensor, dispatch
 from podium.layers._input_spec import InputSpec
-from podium.layers._layer import Layer
 from podium.layers._layer_arguments import set_weight_options, weight_options, weight_options_config
+from podium.layers.core._adaptable_layer import AdaptableLayer
 
 
-class EinsumDense(Layer):
+class EinsumDense(AdaptableLayer):
     """Computes `activation(einsum(equation, inputs, kernel) + bias)`.
 
     Args:
@@ -40,6 +40,9 @@ class EinsumDense(Layer):
         activity_regularizer: Regularizer of the outputs.
         kernel_constraint: Constraint of the kernel, applied after updates.
         bias_constraint: Constraint of the bias, applied after updates.
+        lora_rank: The rank of a trained product that is added to the frozen kernel, see
+            `enable_lora`; None to train the kernel itself.
+        lora_alpha: The product is multiplied by `lora_alpha / lora_rank`; by default by 1.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -61,9 +64,16 @@ class EinsumDense(Layer):
         activity_regularizer: RegularizerLike = None,
         kernel_constraint: ConstraintLike = None,
         bias_constraint: ConstraintLike = None,
+        lora_rank: int | None = None,
+        lora_alpha: float | None = None,
         **kwargs: Any,
     ):
-        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        super().__init__(
+            activity_regularizer=activity_regularizer,
+            lora_rank=lora_rank,
+            lora_alpha=lora_alpha,
+            **kwargs,
+        )
         self.equation = equation
         self._letters = _split_equation(equation)
         self.partial_output_shape = (
@@ -87,8 +97,16 @@ class EinsumDense(Layer):
                     f"{equation!r}, whose output has the letters "
                     f"{self._letters[2].replace('.', '')!r}. Name letters of the output."
                 )
-        self.kernel: Any = None
         self.bias: Any = None
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel: a Variable, or with LoRA a Tensor that includes it; None before `build`."""
+        return self._adapted_weight()
+
+    @kernel.setter
+    def kernel(self, value: Any) -> None:
+        self._kernel = value
 
     def build(self, input_shape: SymbolicShape) -> None:
         """Create the kernel and the bias."""
@@ -96,7 +114,7 @@ class EinsumDense(Layer):
         inputs, kernel, _ = self._letters
         options = weight_options(self, "kernel")
         options["initializer"] = self._set_fan_axes(options["initializer"])
-        self.kernel = self.add_weight(
+        self._kernel = self.add_weight(
             name="kernel", shape=[sizes[letter] for letter in kernel], **options
         )
         if self.bias_axes is not None:
@@ -113,6 +131,7 @@ class EinsumDense(Layer):
             if letter in kernel
         }
         self.input_spec = InputSpec(ndim=len(input_shape), axes=axes)
+        self._build_lora()
 
     def _set_fan_axes(self, initializer: InitializerLike) -> Any:
         """Return the initializer, with the input and output axes of the kernel if it uses them."""
@@ -205,6 +224,11 @@ class EinsumDense(Layer):
             for i, d in enumerate(full)
         )
 
+    @property
+    def variable_serialization_spec(self) -> dict[str | None, list[str]]:
+        """The names of the variables in files, in order, by quantization mode; None for none."""
+        return {None: ["kernel", "bias"]}
+
     def get_config(self) -> Config:
         """Return the arguments that recreate this layer."""
         options = {
@@ -218,6 +242,7 @@ class EinsumDense(Layer):
             | super().get_config()
             | options
             | weight_options_config(self, "kernel", "bias")
+            | self._lora_config()
         )
 
 

@@ -21,7 +21,7 @@ from podium._typing import (
 from podium.core import KerasTensor, Tensor, dispatch
 from podium.core.internal import check_int
 from podium.layers import _layer_arguments
-from podium.layers._layer import Layer
+from podium.layers.core._adaptable_layer import AdaptableLayer
 
 
 def _look_up(ids: jax.Array, table: jax.Array, dtype: str) -> jax.Array:
@@ -29,7 +29,7 @@ def _look_up(ids: jax.Array, table: jax.Array, dtype: str) -> jax.Array:
     return jnp.take(table, ids, axis=0).astype(dtype)
 
 
-class Embedding(Layer):
+class Embedding(AdaptableLayer):
     """Converts indices to dense vectors of fixed size, looked up in a trained table.
 
     An index below 0, or of `input_dim` or more, raises an error in eager code, and if it is in an
@@ -46,8 +46,9 @@ class Embedding(Layer):
         embeddings_constraint: Constraint of the embedding table, applied after updates.
         mask_zero: Whether index 0 is padding: the outputs then have a mask that is False there.
         weights: Initial values of the table, as an array or a list with one array.
-        lora_rank: Must be None; low-rank adaptation is not available.
-        lora_alpha: Must be None.
+        lora_rank: The rank of a trained product that is added to the frozen table, see
+            `enable_lora`; None to train the table itself.
+        lora_alpha: The product is multiplied by `lora_alpha / lora_rank`; by default by 1.
         quantization_config: Must be None; quantization is not available.
         **kwargs: `name`, `dtype`, `trainable`.
 
@@ -56,6 +57,9 @@ class Embedding(Layer):
         >>> layer(np.array([[4, 20], [7, 0]])).shape
         (2, 2, 64)
     """
+
+    _weight_name = "embeddings"
+    _embeddings: Any
 
     def __init__(
         self,
@@ -66,24 +70,18 @@ class Embedding(Layer):
         embeddings_constraint: ConstraintLike = None,
         mask_zero: bool = False,
         weights: Sequence[TensorLike] | None = None,
-        lora_rank: None = None,
-        lora_alpha: None = None,
+        lora_rank: int | None = None,
+        lora_alpha: float | None = None,
         quantization_config: None = None,
         **kwargs: Any,
     ):
         # Indices are not cast to the compute dtype: in bfloat16 257 would become 256.
-        super().__init__(autocast=False, **kwargs)
-        missing = {
-            "lora_rank": lora_rank,
-            "lora_alpha": lora_alpha,
-            "quantization_config": quantization_config,
-        }
-        for argument, value in missing.items():
-            if value is not None:
-                raise ValueError(
-                    f"Embedding was given {argument}={value!r}, which Podium does not support. "
-                    "Omit it."
-                )
+        super().__init__(autocast=False, lora_rank=lora_rank, lora_alpha=lora_alpha, **kwargs)
+        if quantization_config is not None:
+            raise ValueError(
+                f"Embedding was given quantization_config={quantization_config!r}, which Podium "
+                "does not support. Omit it."
+            )
         self.input_dim = check_int("input_dim", input_dim, owner=self, type_error=ValueError)
         self.output_dim = check_int("output_dim", output_dim, owner=self, type_error=ValueError)
         _layer_arguments.set_weight_options(
@@ -94,23 +92,31 @@ class Embedding(Layer):
         )
         self.mask_zero = mask_zero
         self.supports_masking = bool(mask_zero)
-        self.embeddings: Any = None
         if weights is not None:
             self.build()
             self.built = True
-            self.set_weights(
-                weights if isinstance(weights, (list, tuple)) and len(weights) == 1 else [weights]
-            )
+            is_list = isinstance(weights, (list, tuple)) and len(weights) == 1
+            self._embeddings.assign(weights[0] if is_list else weights)
+
+    @property
+    def embeddings(self) -> Any:
+        """The table: a Variable, or with LoRA a Tensor that includes it; None before `build`."""
+        return self._adapted_weight()
+
+    @embeddings.setter
+    def embeddings(self, value: Any) -> None:
+        self._embeddings = value
 
     def build(self, input_shape: SymbolicShape | None = None) -> None:
         """Create the embedding table."""
-        if self.embeddings is not None:
+        if self._weight is not None:
             return
         shape, options = (
             (self.input_dim, self.output_dim),
             _layer_arguments.weight_options(self, "embeddings"),
         )
-        self.embeddings = self.add_weight(name="embeddings", shape=shape, **options)
+        self._embeddings = self.add_weight(name="embeddings", shape=shape, **options)
+        self._build_lora()
 
     def call(self, inputs: Tensor) -> Tensor:
         """Look up the vectors of the indices."""
@@ -145,6 +151,7 @@ class Embedding(Layer):
             "mask_zero": self.mask_zero,
             "activity_regularizer": regularizers.serialize(self.activity_regularizer),
             **_layer_arguments.weight_options_config(self, "embeddings"),
+            **self._lora_config(),
         }
 
 

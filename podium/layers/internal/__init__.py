@@ -22,4 +22,10 @@ from podium.layers._shared_layers import number_shared_layers as number_shared_l
 
 # Makes layers of one number one layer in a `with` block.
 from podium.layers._shared_layers import share_layers as share_layers
+
+# Counts the layers of this process that got other weights after they were built.
+from podium.layers._weight_changes import count_weight_changes as count_weight_changes
+
+# Returns whether a layer, or one inside it, got other weights since a count.
+from podium.layers._weight_changes import has_changed_since as has_changed_since
 from podium.layers.core._embedding import check_indices as check_indices

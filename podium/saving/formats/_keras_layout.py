@@ -80,7 +80,7 @@ def weights_by_name(model: SavableModel) -> dict[str, NumpyArray]:
     for node in state_nodes(model):
         if isinstance(node.owner, Optimizer):
             continue
-        if _has_own_store(node.owner):
+        if _has_own_store(node.owner, by_name=True):
             values = _save_own_store(node.owner)
         else:
             names = _unique_names(node.variables)
@@ -114,9 +114,9 @@ def _save_own_store(owner: Any) -> dict[str, NumpyArray]:
     return {key: np.asarray(value) for key, value in store.items()}
 
 
-def _has_own_store(owner: object) -> bool:
-    """Return whether a layer of the user defines itself what is written of it."""
-    return isinstance(owner, Layer) and owner._has_own_store()
+def _has_own_store(owner: object, by_name: bool = False) -> bool:
+    """Return whether a layer defines itself what is written of it."""
+    return isinstance(owner, Layer) and owner._has_own_store(by_name)
 
 
 # --- reading
@@ -225,7 +225,8 @@ def _match_layers(
         weights = by_group.get(node.path_of("vars")) or by_group.get(
             f"{_older_path(node.path)}/vars", {}
         )
-        if isinstance(layer, Layer) and _has_own_store(layer):
+        by_name = not all(key.isdecimal() for key in weights)
+        if isinstance(layer, Layer) and _has_own_store(layer, by_name):
             own_stores.append((layer, {key: weight.name for key, weight in weights.items()}))
             report.loaded.extend(weight.name for weight in weights.values())
             continue

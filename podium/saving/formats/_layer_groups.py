@@ -118,8 +118,20 @@ def weights_by_layer(model: SavableModel, caller: str, unique_names: bool = Fals
 
 
 def _statistics_last(weights: Sequence[Variable]) -> list[Variable]:
-    """Put statistics last, as Keras 2 does; frozen weights keep their positions."""
-    return sorted(weights, key=lambda variable: not (variable.trainable or variable.frozen))
+    """Put statistics last, as Keras 2 does. Weights of frozen layers keep their positions; a frozen
+    weight beside trained ones, as LoRA leaves it, is put last too.
+    """
+
+    def layer_path(variable: Variable) -> str:
+        return variable.path.rpartition("/")[0]
+
+    trained_layers = {layer_path(variable) for variable in weights if variable.trainable}
+
+    def is_first(variable: Variable) -> bool:
+        in_frozen_layer = variable.frozen and layer_path(variable) not in trained_layers
+        return variable.trainable or in_frozen_layer
+
+    return sorted(weights, key=lambda variable: not is_first(variable))
 
 
 def _names_in_file(weights: Sequence[Variable]) -> list[str]:

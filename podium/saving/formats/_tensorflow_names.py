@@ -62,6 +62,7 @@ def _layer_objects(layer: Any) -> Iterator[tuple[str, object]]:
         is_other = (isinstance(value, Variable) and id(value) not in owned) or (
             isinstance(value, Metric) and name.startswith("_")
         )  # such as seeds, and the metrics of `compile`
+        is_other = is_other or (id(value) in owned and name.startswith("_"))  # listed above
         if name not in _NOT_OWNED and not is_other and contains_variables(value):
             yield name, value
     optimizer = getattr(layer, "optimizer", None)

@@ -1,0 +1,137 @@
+"""Cases of LoRA and quantization that are written once: Keras runs them when fixtures are recorded,
+Podium in the tests.
+
+Each case is a function of the package `keras` that returns JSON-compatible data, see
+`name_cases.py`. `record_quantize.py` records them, `tests/oracle/test_quantize.py` compares.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def make_layers(keras, dtype=None):
+    """Return layers by name, each with inputs for it. All weights have values of a fixed seed."""
+    layers, random = keras.layers, np.random.RandomState(1)
+    kinds = {
+        "dense": (layers.Dense(6, activation="tanh", dtype=dtype), (2, 3, 5)),
+        "no_bias": (layers.Dense(3, use_bias=False, dtype=dtype), (2, 5)),
+        "heads": (
+            layers.EinsumDense("abc,cde->abde", (None, 2, 4), bias_axes="de", dtype=dtype),
+            (2, 3, 6),
+        ),
+        "combine": (
+            layers.EinsumDense("abde,dec->abc", (None, 5), bias_axes="c", dtype=dtype),
+            (2, 3, 2, 4),
+        ),
+        "table": (layers.Embedding(9, 7, dtype=dtype), None),
+    }
+    result = {}
+    for name, (layer, shape) in kinds.items():
+        inputs = random.randint(0, 9, (2, 3)) if shape is None else random.normal(size=shape)
+        inputs = inputs.astype("int32" if shape is None else "float32")
+        layer.build(inputs.shape)
+        set_values(layer.weights, 7)
+        result[name] = (layer, inputs)
+    return result
+
+
+def set_values(variables, seed):
+    """Assign values of a seed to the float variables of more than one element."""
+    random = np.random.RandomState(seed)
+    for variable in variables:
+        if "float" in str(variable.dtype):
+            variable.assign(random.normal(size=variable.shape).astype("float32"))
+
+
+def call_and_differentiate(layer, inputs, training=None):
+    """Return outputs, and gradients by the trainable weights and by float inputs."""
+    weights = [jnp.asarray(np.asarray(v)) for v in layer.trainable_variables]
+    others = [jnp.asarray(np.asarray(v)) for v in layer.non_trainable_variables]
+    options = {} if training is None else {"training": training}
+
+    def total(weights, inputs):
+        outputs = layer.stateless_call(weights, others, inputs, **options)[0]
+        factors = np.random.RandomState(3).normal(size=outputs.shape)
+        return jnp.sum(outputs.astype("float32") * factors.astype("float32")), outputs
+
+    inputs = jnp.asarray(inputs)
+    by_inputs = jnp.issubdtype(inputs.dtype, jnp.floating)
+    argnums = (0, 1) if by_inputs else (0,)
+    gradients, outputs = jax.grad(total, argnums, has_aux=True)(weights, inputs)
+    gradients = [*gradients[0], *gradients[1:]]
+    return [np.asarray(outputs.astype("float32"))] + [
+        np.asarray(gradient.astype("float32")) for gradient in gradients
+    ]
+
+
+def call(layer, inputs, **options):
+    """Return outputs of the ordinary call, which casts to the compute dtype."""
+    outputs = layer(inputs, **options)
+    return [str(outputs.dtype), np.asarray(outputs).astype("float32")]
+
+
+def stored(layer):
+    """Return what files in Keras's formats hold of a layer, with the dtypes."""
+    store = {}
+    layer.save_own_variables(store)
+    return {key: [np.asarray(value).dtype.name, np.asarray(value)] for key, value in store.items()}
+
+
+def describe(layer):
+    """Return the names, dtypes and shapes of the weights, and which ones are trained."""
+    trained = {id(variable) for variable in layer.trainable_weights}
+    return [[v.name, str(v.dtype), list(v.shape), id(v) in trained] for v in layer.weights]
+
+
+def adapted_layers(keras):
+    result = {}
+    for name, (layer, inputs) in make_layers(keras).items():
+        layer.enable_lora(2, lora_alpha=3)
+        set_values([v for v in layer.weights if "lora" in v.name], 5)
+        config = layer.get_config()
+        result[name] = [
+            call_and_differentiate(layer, inputs),
+            stored(layer),
+            describe(layer),
+            [config["lora_rank"], config["lora_alpha"]],
+        ]
+        values = {}
+        layer.save_own_variables(values)
+        layer.load_own_variables({key: np.asarray(value) for key, value in values.items()})
+        result[name].append(call_and_differentiate(layer, inputs)[0])
+    return result
+
+
+def adapted_layers_in_mixed_precision(keras):
+    # Without Embedding: Keras rounds its weights first if it is called outside of a model only.
+    made, result = make_layers(keras, "mixed_bfloat16"), {}
+    for name, (layer, inputs) in made.items():
+        if name == "table":
+            continue
+        layer.enable_lora(2)
+        set_values([v for v in layer.weights if "lora" in v.name], 5)
+        result[name] = [call(layer, inputs), describe(layer)]
+    return result
+
+
+def adapted_training(keras):
+    model = keras.Sequential(
+        [
+            keras.Input((4,)),
+            keras.layers.Dense(5, activation="relu", kernel_regularizer="l2"),
+            keras.layers.Dense(1),
+        ]
+    )
+    set_values(model.weights, 2)
+    for layer in model.layers:
+        layer.enable_lora(2)
+        set_values([v for v in layer.weights if "lora" in v.name], 4)
+    model.compile(keras.optimizers.Adam(0.01), "mse")
+    random = np.random.RandomState(5)
+    x, y = random.normal(size=(8, 4)).astype("float32"), random.normal(size=(8, 1))
+    history = model.fit(x, y.astype("float32"), epochs=4, verbose=0, shuffle=False)
+    return [history.history["loss"], model.get_weights()]
+
+
+CASES = [adapted_layers, adapted_layers_in_mixed_precision, adapted_training]
