@@ -48,6 +48,7 @@ if _typing.TYPE_CHECKING:
     from podium import models as models
     from podium import ops as ops
     from podium import optimizers as optimizers
+    from podium import quantizers as quantizers
     from podium import random as random
     from podium import regularizers as regularizers
     from podium import saving as saving
@@ -85,6 +86,7 @@ _LAZY_PACKAGES = [
     "models",
     "ops",
     "optimizers",
+    "quantizers",
     "random",
     "regularizers",
     "saving",

@@ -24,6 +24,7 @@ PACKAGES = (
     "initializers",
     "regularizers",
     "constraints",
+    "quantizers",
     "losses",
     "metrics",
     "layers",

@@ -134,4 +134,94 @@ def adapted_training(keras):
     return [history.history["loss"], model.get_weights()]
 
 
-CASES = [adapted_layers, adapted_layers_in_mixed_precision, adapted_training]
+def abs_max(keras):
+    random = np.random.RandomState(0)
+    x, quantizers = random.normal(size=(5, 4)).astype("float32"), keras.quantizers
+    results = []
+    for to_numpy in (False, True):
+        results += [quantizers.abs_max_quantize(x, axis, to_numpy=to_numpy) for axis in (0, -1)]
+        results.append(quantizers.abs_max_quantize(x, (0, 1), (-8, 7), to_numpy=to_numpy))
+        for size in (2, 3, 8):
+            results.append(
+                quantizers.abs_max_quantize_grouped_with_zero_point(x, size, to_numpy=to_numpy)
+            )
+    quantizer = quantizers.AbsMaxQuantizer(axis=0)
+    results += [quantizer(x), quantizer(x, axis=1), quantizers.AbsMaxQuantizer()(x)]
+    half = keras.ops.cast(x, "bfloat16")
+    results.append([keras.ops.cast(y, "float32") for y in quantizer(half)])
+    return [[[str(y.dtype), np.asarray(y)] for y in result] for result in results]
+
+
+def int4_packing(keras):
+    quantizers, results = keras.quantizers, []
+    for dtype, low, high in (("int8", -8, 8), ("uint8", 0, 16)):
+        x = np.random.RandomState(0).randint(low, high, (5, 3, 4)).astype(dtype)
+        for axis in (0, 1, -1):
+            packed, shape, size = quantizers.pack_int4(x, axis=axis, dtype=dtype)
+            unpacked = quantizers.unpack_int4(packed, size, axis=axis, dtype=dtype)
+            assert np.array_equal(unpacked, x)
+            results.append([str(packed.dtype), np.asarray(packed), shape, size])
+    return results
+
+
+def float8_helpers(keras):
+    quantizers, random = keras.quantizers, np.random.RandomState(0)
+    x = random.normal(size=(3, 4)).astype("float32") * 300
+    history = np.array([1.0, 5.0, 2.0], "float32")
+    amax, scale = np.array([0.0, 3.0, np.inf], "float32"), np.array([2.0, 0.5, 4.0], "float32")
+    return [
+        np.asarray(value)
+        for value in (
+            quantizers.compute_float8_scale(amax, scale, np.float32(448.0)),
+            quantizers.compute_float8_scale(amax, scale, np.float32(57344.0), margin=2),
+            quantizers.compute_float8_amax_history(x, history),
+            quantizers.quantize_and_dequantize(x, np.float32(1.5), "float8_e4m3fn", "float32"),
+            quantizers.quantize_and_dequantize(x, np.float32(0.01), "float8_e5m2", "float32"),
+        )
+    ]
+
+
+def fake_quantization(keras):
+    x = np.linspace(-2.0, 2.0, 12, dtype="float32").reshape(4, 3)
+    ranges = [
+        (np.float32(-1.0), np.float32(1.3), {}),
+        (np.float32(0.1), np.float32(1.5), {"num_bits": 3, "narrow_range": True}),
+        (np.array([-1.0, -0.5, 0.0], "float32"), np.ones(3, "float32"), {"axis": -1}),
+    ]
+
+    def total(*args, **options):
+        outputs = keras.quantizers.fake_quant_with_min_max_vars(*args, **options)
+        outputs = keras.ops.convert_to_tensor(outputs)
+        outputs = getattr(outputs, "value", outputs)
+        return jnp.sum(outputs * jnp.asarray(x) ** 2), outputs
+
+    results = []
+    for low, high, options in ranges:
+        arrays = [jnp.asarray(value) for value in (x, low, high)]
+        gradients, outputs = jax.grad(
+            lambda *args, options=options: total(*args, **options), (0, 1, 2), has_aux=True
+        )(*arrays)
+        results.append([np.asarray(value) for value in (outputs, *gradients)])
+    return results
+
+
+def quantizer_configs(keras):
+    quantizers = keras.quantizers
+    objects = [
+        quantizers.AbsMaxQuantizer(axis=0, value_range=(-8, 7)),
+        quantizers.Int8QuantizationConfig(),
+        quantizers.Int8QuantizationConfig(quantizers.AbsMaxQuantizer(axis=0), None),
+        quantizers.Int4QuantizationConfig(),
+        quantizers.Int4QuantizationConfig(block_size=None),
+        quantizers.Float8QuantizationConfig(),
+        quantizers.AWQConfig(["a"], None, group_size=-1),
+        quantizers.GPTQConfig(["a"], None, weight_bits=8),
+    ]
+    configs = [quantizers.serialize(item) for item in objects]
+    restored = [quantizers.deserialize(config) for config in configs[:-1]]
+    assert [quantizers.serialize(item) for item in restored] == configs[:-1]
+    return [configs, [item.mode for item in objects[1:]]]
+
+
+CASES = [abs_max, int4_packing, float8_helpers, fake_quantization, quantizer_configs]
+CASES += [adapted_layers, adapted_layers_in_mixed_precision, adapted_training]

@@ -15,6 +15,7 @@ from podium import metrics as metrics
 from podium import models as models
 from podium import ops as ops
 from podium import optimizers as optimizers
+from podium import quantizers as quantizers
 from podium import random as random
 from podium import regularizers as regularizers
 from podium import saving as saving
@@ -67,4 +68,5 @@ from podium.metrics import Metric as Metric
 from podium.models import Model as Model
 from podium.models import Sequential as Sequential
 from podium.optimizers import Optimizer as Optimizer
+from podium.quantizers import Quantizer as Quantizer
 from podium.regularizers import Regularizer as Regularizer

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium import initializers, ops
-from podium._typing import Config, InitializerLike, Shape
+from podium._typing import Config, InitializerLike, Shape, Value
 from podium.core import Tensor, Variable
 from podium.core.internal import check_int, check_number
 from podium.layers._layer import Layer
@@ -56,7 +56,7 @@ class AdaptableLayer(Layer):
         names = [f"lora_{self._weight_name}_{part}" for part in "ab"]
         return [vars(self)[name] for name in names] if self.lora_enabled else []
 
-    def _adapted_weight(self) -> Any:
+    def _adapted_weight(self) -> Value | None:
         """Return the weight that the layer computes with: the Variable, or the sum with LoRA."""
         if self._weight is None or not self.lora_enabled:
             return self._weight

@@ -16,6 +16,7 @@ from podium import (
     losses,
     metrics,
     optimizers,
+    quantizers,
     regularizers,
 )
 from podium.optimizers import schedules
@@ -28,6 +29,7 @@ PACKAGES: dict[str, ModuleType] = {
     "losses": losses,
     "metrics": metrics,
     "optimizers": optimizers,
+    "quantizers": quantizers,
     "regularizers": regularizers,
     "schedules": schedules,
 }
@@ -41,6 +43,8 @@ BASE_CLASSES: tuple[tuple[type, str], ...] = (
     (metrics.Metric, "metrics"),
     (schedules.LearningRateSchedule, "schedules"),
     (optimizers.Optimizer, "optimizers"),
+    (quantizers.Quantizer, "quantizers"),
+    (quantizers.QuantizationConfig, "quantizers"),
 )
 _ROOTS = ("keras", "tf_keras", "podium")
 
