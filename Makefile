@@ -124,6 +124,7 @@ oracle-record: oracle
 	for script in record record_losses record_metrics record_optimizers record_saving \
 	    record_applications record_names record_images; do \
 	    record_applications record_names record_quantize; do \
+	    record_applications record_names record_conv_lstm; do \
 	    KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/$$script.py \
 	        --out tests/oracle/fixtures || exit 1; done
 	$(ORACLES)/tf_keras/bin/python tests/oracle/record_losses.py --tf-keras \

@@ -181,12 +181,15 @@ from podium.layers.reshaping._reshaping import Permute as Permute
 from podium.layers.reshaping._reshaping import RepeatVector as RepeatVector
 from podium.layers.reshaping._reshaping import Reshape as Reshape
 from podium.layers.rnn._bidirectional import Bidirectional as Bidirectional
+from podium.layers.rnn._conv_lstm import ConvLSTM1D as ConvLSTM1D
+from podium.layers.rnn._conv_lstm import ConvLSTM2D as ConvLSTM2D
+from podium.layers.rnn._conv_lstm import ConvLSTM3D as ConvLSTM3D
 from podium.layers.rnn._gru import GRU as GRU
 from podium.layers.rnn._gru import GRUCell as GRUCell
 from podium.layers.rnn._lstm import LSTM as LSTM
 from podium.layers.rnn._lstm import LSTMCell as LSTMCell
 from podium.layers.rnn._rnn import RNN as RNN
-from podium.layers.rnn._rnn import StackedRNNCells as StackedRNNCells
 from podium.layers.rnn._simple_rnn import SimpleRNN as SimpleRNN
 from podium.layers.rnn._simple_rnn import SimpleRNNCell as SimpleRNNCell
+from podium.layers.rnn._stacked_cells import StackedRNNCells as StackedRNNCells
 from podium.layers.rnn._time_distributed import TimeDistributed as TimeDistributed

@@ -126,9 +126,10 @@ def oracle(name="keras3"):
     return Reader(name)
 
 
-def compare(case):
+def compare(case, fixture="keras3"):
     """Runs one case in Podium and compares everything that was recorded."""
-    return _COMPARISONS[case.kind](case, oracle().cases[case.id], oracle().get)
+    recorded = oracle(fixture)
+    return _COMPARISONS[case.kind](case, recorded.cases[case.id], recorded.get)
 
 
 def deviations(case):

@@ -126,7 +126,8 @@ class LSTMCell(RecurrentCell):
         return super().get_config() | {"unit_forget_bias": self.unit_forget_bias}
 
 
-def _lstm_step(z: jax.Array, states: list[Any], activations: tuple[Any, ...]) -> list[Any]:
+def lstm_step(z: jax.Array, states: list[Any], activations: tuple[Any, ...]) -> list[Any]:
+    """Compute the new output and carry from the sum of both products, channels last."""
     activation, gate = activations
     i, f, c, o = jnp.split(z, 4, axis=-1)
     carry = gate(f) * states[1] + gate(i) * activation(c)
@@ -164,7 +165,7 @@ def _lstm_pullback(
     return (jnp.concatenate(gates, axis=-1),), [jnp.zeros_like(by_output), by_carry * f]
 
 
-_STEP = Step(_lstm_step, vjp=_lstm_vjp, vjp_with=(activations.tanh, activations.sigmoid))
+_STEP = Step(lstm_step, vjp=_lstm_vjp, vjp_with=(activations.tanh, activations.sigmoid))
 
 
 class LSTM(RecurrentLayer):

@@ -29,7 +29,7 @@ from podium.layers.rnn._recurrent_loop import Step, run_all_steps, run_step
 
 
 class RecurrentCell(Layer):
-    """The base class of SimpleRNNCell, GRUCell and LSTMCell.
+    """The base class of SimpleRNNCell, GRUCell, LSTMCell and ConvLSTMCell.
 
     Subclasses define the number of gates and of states, and the pure `_step`.
     """
@@ -88,10 +88,13 @@ class RecurrentCell(Layer):
             self.bias = self.add_weight(
                 name="bias", shape=self._bias_shape(), **self._bias_options()
             )
+        self._build_activations((input_shape[0], self.units))
+        self.input_spec = InputSpec(axes={-1: input_shape[-1]})
+
+    def _build_activations(self, shape: SymbolicShape) -> None:
         for activation in (self.activation, self.recurrent_activation):
             if isinstance(activation, Layer):  # its weights cannot be created inside the loop
-                activation.build_from_config({"input_shape": (input_shape[0], self.units)})
-        self.input_spec = InputSpec(axes={-1: input_shape[-1]})
+                activation.build_from_config({"input_shape": shape})
 
     def _bias_shape(self) -> tuple[Any, ...]:
         return (self.units * self._gates,)
@@ -153,7 +156,7 @@ class RecurrentCell(Layer):
         """Draw the dropout masks of inputs and states.
 
         Returns:
-            Arrays of shape `(count, batch, width)`, or None where the rate is 0.
+            Arrays of shape `(count, batch, ..., width)`, or None where the rate is 0.
         """
         if not training or self.seed_generator is None:
             return None, None
@@ -163,11 +166,14 @@ class RecurrentCell(Layer):
             [draw_seed(self.seed_generator) for _ in range(count)] if rate > 0 else None
             for rate in rates
         ]
-        batch = inputs.shape[0]
         result: tuple[Any, Any] = dispatch(
-            _draw_masks, keys, rates, ((batch, inputs.shape[-1]), (batch, self.units)), inputs.dtype
+            _draw_masks, keys, rates, self._mask_shapes(inputs), inputs.dtype
         )
         return result
+
+    def _mask_shapes(self, inputs: Tensor) -> tuple[Any, Any]:
+        """Return the shapes of one mask of the inputs, and of one of the states."""
+        return (inputs.shape[0], inputs.shape[-1]), (inputs.shape[0], self.units)
 
     def get_initial_state(self, batch_size: int | None = None) -> list[Any]:
         """Return states of zeros."""

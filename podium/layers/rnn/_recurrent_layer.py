@@ -1,4 +1,4 @@
-"""RecurrentLayer: the base class of SimpleRNN, GRU and LSTM, each with its built-in cell."""
+"""RecurrentLayer: the base class of SimpleRNN, GRU, LSTM and ConvLSTM, each with its cell."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ from podium.layers.rnn._rnn import RNN
 _CELL_ARGUMENTS = (
     *(
         "units",
+        "filters",
+        "kernel_size",
+        "strides",
+        "padding",
+        "data_format",
+        "dilation_rate",
         "activation",
         "recurrent_activation",
         "use_bias",
@@ -85,6 +91,9 @@ class RecurrentLayer(RNN):
 
 
 def _snake_name(cell_class: type) -> str:
-    return {"LSTMCell": "lstm_cell", "GRUCell": "gru_cell", "SimpleRNNCell": "simple_rnn_cell"}[
-        cell_class.__name__
-    ]
+    return {
+        "LSTMCell": "lstm_cell",
+        "GRUCell": "gru_cell",
+        "SimpleRNNCell": "simple_rnn_cell",
+        "ConvLSTMCell": "conv_lstm_cell",
+    }[cell_class.__name__]

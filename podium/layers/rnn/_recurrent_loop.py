@@ -40,6 +40,8 @@ class Step(NamedTuple):
         summed: If False, `fn(x, h, states, activations)`.
         computes_product: If True, `fn(x, recurrent_kernel, state_masks, states, activations)`
             computes the recurrent product itself.
+        state_product: If given, the inputs of the loop are products already, and this function
+            computes those of the state: `state_product(state, recurrent_kernel, state_masks)`.
         vjp: A replacement of `jax.vjp` of `fn`, with respect to the product and the states, for the
             activations `vjp_with`.
         vjp_with: The activations for which `vjp` is valid.
@@ -48,6 +50,7 @@ class Step(NamedTuple):
     fn: Callable[..., Any]
     summed: bool = True
     computes_product: bool = False
+    state_product: Callable[..., Any] | None = None
     vjp: Callable[..., Any] | None = None
     vjp_with: tuple[Any, ...] = ()
 
@@ -110,7 +113,7 @@ def run_all_steps(
     zero_output_for_mask: bool,
     autodiff: bool,
 ) -> tuple[Any, ...]:
-    """Run over sequences `(batch, time, features)`.
+    """Run over sequences `(batch, time, features)`, or `(batch, time, ..., channels)`.
 
     Returns:
         The last output, all outputs (or None) and the last states.
@@ -119,7 +122,8 @@ def run_all_steps(
     keep = None if mask is None else jnp.swapaxes(mask.astype(bool), 0, 1)
     if input_masks is not None and input_masks.shape[0] == 1:
         inputs, input_masks = inputs * input_masks[0], None
-    if input_masks is None and state_masks is None and not step.computes_product and not autodiff:
+    matmuls = not step.computes_product and step.state_product is None
+    if input_masks is None and state_masks is None and matmuls and not autodiff:
         options = _LoopOptions(step, activations, unroll)
         outputs, states = _scan_with_deferred_gradients(options, inputs, states, weights, keep)
     else:
@@ -128,7 +132,8 @@ def run_all_steps(
         )
     last = states[0]
     if keep is not None and zero_output_for_mask:
-        outputs = jnp.where(keep[..., None], outputs, 0) if return_sequences else None
+        kept = keep.reshape(*keep.shape, *[1] * (outputs.ndim - 2))
+        outputs = jnp.where(kept, outputs, 0) if return_sequences else None
         last = where_kept(keep[-1], last, jnp.zeros_like(last))
     return last, jnp.swapaxes(outputs, 0, 1) if return_sequences else None, states
 
@@ -147,6 +152,9 @@ def _next_states(
     if step.computes_product:
         product = _input_product(x, weights, masks[0])
         new = step.fn(product, weights[1], masks[1], states, functions)
+    elif step.state_product is not None:
+        product = x + step.state_product(states[0], weights[1], masks[1])
+        new = step.fn(product, states, functions)
     else:
         products = _products(x, states[0], weights, masks, step.summed)
         new = step.fn(*products, states, functions)

@@ -1,4 +1,4 @@
-"""RNN: runs a cell over the time steps of a sequence; and StackedRNNCells.
+"""RNN: runs a cell over the time steps of a sequence.
 
 It owns sequences, masks, direction and the states of stateful layers; cells own the computation of
 a step. Built-in cells run as one compiled loop (`_recurrent_cell.py`), other cells in the scan of
@@ -19,84 +19,26 @@ from podium.core import Tensor, Variable, dispatch, map_structure, name_scope, t
 from podium.core.internal import unwrap_result
 from podium.layers._layer import Layer
 from podium.layers._layer_serialization import deserialize, serialize
+from podium.layers.rnn._cell_states import (
+    call_cell,
+    check_cell,
+    initial_states,
+    output_dims,
+    state_shapes,
+    states_as_list,
+)
 from podium.layers.rnn._layer_scan import adapt_to_arrays, dispatch_scan, trace_without_writes
 from podium.layers.rnn._recurrent_cell import RecurrentCell
 from podium.layers.rnn._recurrent_loop import where_kept
-
-
-class StackedRNNCells(Layer):
-    """Stack of RNN cells that acts as a single cell.
-
-    Args:
-        cells: The cells, from the first to the last.
-        **kwargs: `name`, `dtype`, `trainable`.
-
-    Example:
-        >>> cells = [podium.layers.LSTMCell(8), podium.layers.LSTMCell(4)]
-        >>> layer = podium.layers.RNN(podium.layers.StackedRNNCells(cells))
-        >>> layer(np.ones((2, 5, 3), "float32")).shape
-        (2, 4)
-    """
-
-    def __init__(self, cells: Any, **kwargs: Any):
-        super().__init__(**kwargs)
-        if not isinstance(cells, (list, tuple)) or not cells:
-            raise ValueError(
-                f"StackedRNNCells was given cells={cells!r}; a list of at least one cell was "
-                "expected."
-            )
-        self.cells = [_check_cell("StackedRNNCells", cell) for cell in cells]
-
-    @property
-    def state_size(self) -> list[Any]:
-        """The sizes of the states, one entry per cell."""
-        return [cell.state_size for cell in self.cells]
-
-    @property
-    def output_size(self) -> int:
-        """The size of the output of the last cell."""
-        result: int = _output_size(self.cells[-1])
-        return result
-
-    def get_initial_state(self, batch_size: int | None = None) -> list[Any]:
-        """Return states of zeros, one entry per cell."""
-        return [_initial_state(cell, batch_size, self.compute_dtype) for cell in self.cells]
-
-    def build(self, input_shape: SymbolicShape) -> None:
-        """Build the cells, each for the output of the previous one."""
-        for cell in self.cells:
-            if isinstance(cell, Layer):
-                cell.build_from_config({"input_shape": tuple(input_shape)})
-            input_shape = (input_shape[0], _output_size(cell))
-
-    def call(self, inputs: Tensor, states: Tree, training: bool = False) -> Tree:
-        """Compute one step of every cell; return the output and the new states."""
-        new_states = []
-        for cell, state in zip(self.cells, states, strict=True):
-            nested = isinstance(state, (list, tuple))
-            inputs, new = _call_cell(cell, inputs, list(state) if nested else [state], training)
-            new_states.append(new if nested else tree_leaves(new)[0])
-        return inputs, new_states
-
-    def get_config(self) -> Config:
-        """Return the arguments that recreate this cell."""
-        return super().get_config() | {"cells": [serialize(cell) for cell in self.cells]}
-
-    @classmethod
-    def from_config(
-        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
-    ) -> StackedRNNCells:
-        """Create a cell from the result of `get_config`."""
-        arguments = dict(config)
-        return cls(
-            [deserialize(cell, custom_objects) for cell in arguments.pop("cells")], **arguments
-        )
+from podium.layers.rnn._stacked_cells import StackedRNNCells
 
 
 class RNN(Layer):
     """Base layer for recurrent networks: runs a cell over sequences `(batch, time, ...)`.
 
-    A cell has `call(inputs, states)`, which returns `(output, new_states)`, and a `state_size`.
+    A cell has `call(inputs, states)`, which returns `(output, new_states)`, and a `state_size`: an
+    int, or a list of them, also nested, with one int for each state. A state of more dimensions has
+    a `tf.TensorShape` there, or the cell creates its states in `get_initial_state(batch_size)`.
     Dropout inside a custom cell uses a different mask at every step.
 
     Args:
@@ -139,7 +81,7 @@ class RNN(Layer):
         self.cell = (
             StackedRNNCells(cell)
             if isinstance(cell, (list, tuple))
-            else _check_cell(type(self).__name__, cell)
+            else check_cell(type(self).__name__, cell)
         )
         self.return_sequences = return_sequences
         self.return_state = return_state
@@ -153,8 +95,7 @@ class RNN(Layer):
     @property
     def state_size(self) -> list[Any]:
         """The sizes of the states."""
-        size = self.cell.state_size
-        return list(size) if isinstance(size, (list, tuple)) else [size]
+        return states_as_list(self.cell.state_size)
 
     @property
     def states(self) -> Any:
@@ -192,7 +133,7 @@ class RNN(Layer):
 
     def get_initial_state(self, batch_size: int) -> list[Any]:
         """Return the initial states of a sequence."""
-        states = _initial_state(self.cell, batch_size, self.compute_dtype)
+        states = initial_states(self.cell, batch_size, self.compute_dtype)
         return list(states) if isinstance(states, (list, tuple)) else [states]
 
     def reset_state(self) -> None:
@@ -209,7 +150,8 @@ class RNN(Layer):
         if (
             isinstance(sequences, (list, tuple))
             and len(sequences) > 1
-            and all(hasattr(part, "shape") for part in sequences)
+            and hasattr(sequences[0], "shape")
+            and all(hasattr(part, "shape") for part in tree_leaves(list(sequences)))
         ):
             kwargs["initial_state"] = list(sequences[1:])
             sequences = sequences[0]
@@ -312,13 +254,9 @@ class RNN(Layer):
     ) -> Tree:
         """Return the shape of the outputs, and of the states if they are returned."""
         batch, length = sequences_shape[0], sequences_shape[1]
-        size = _output_size(self.cell)
-        output = (batch, length, size) if self.return_sequences else (batch, size)
-        shapes = [
-            [(batch, s) for s in size] if isinstance(size, (list, tuple)) else (batch, size)
-            for size in self.state_size
-        ]
-        return (output, *shapes) if self.return_state else output
+        dims = output_dims(self.cell)
+        output = (batch, length, *dims) if self.return_sequences else (batch, *dims)
+        return (output, *state_shapes(self.state_size, batch)) if self.return_state else output
 
     def get_config(self) -> Config:
         """Return the arguments that recreate this layer."""
@@ -368,43 +306,6 @@ class _StatefulStates:
         self.batch_size = batch_size
 
 
-def _check_cell(owner: str, cell: Any) -> Any:
-    if not hasattr(cell, "call") or not hasattr(cell, "state_size"):
-        raise ValueError(
-            f"{owner} was given {cell!r} as a cell; an object with `call(inputs, states)` and "
-            "`state_size` was expected, such as podium.layers.LSTMCell(8)."
-        )
-    sizes = jax.tree.leaves(cell.state_size)
-    if not sizes or not all(isinstance(size, int) for size in sizes):
-        raise ValueError(
-            f"{owner} was given a cell whose state_size is {cell.state_size!r}; ints were expected."
-        )
-    return cell
-
-
-def _call_cell(cell: Any, inputs: Tensor, states: Tree, training: bool) -> tuple[Any, ...]:
-    takes_training = isinstance(cell, Layer) and "training" in cell._call_signature.all_names
-    run = cell if callable(cell) else cell.call
-    result: tuple[Any, ...] = (
-        run(inputs, states, training=training) if takes_training else run(inputs, states)
-    )
-    return result
-
-
-def _output_size(cell: Any) -> Any:
-    size = getattr(cell, "output_size", None)
-    size = cell.state_size if size is None else size
-    return size[0] if isinstance(size, (list, tuple)) else size
-
-
-def _initial_state(cell: Any, batch_size: Any, dtype: str) -> Any:
-    if hasattr(cell, "get_initial_state"):
-        return cell.get_initial_state(batch_size=batch_size)
-    return jax.tree.map(
-        lambda size: dispatch(jnp.zeros, (batch_size, size), dtype), cell.state_size
-    )
-
-
 def _cast_state(value: jax.Array, dtype: str) -> Any:
     return value.astype(dtype)
 
@@ -424,7 +325,7 @@ def _run_custom(
     """Run a custom cell over all steps, in a loop in which it may call layers and assign."""
 
     def step(x: jax.Array, states: list[Any]) -> tuple[Any, ...]:
-        output, new = adapt_to_arrays(_call_cell)(cell, x, states, training)
+        output, new = adapt_to_arrays(call_cell)(cell, x, states, training)
         return output, jax.tree.unflatten(jax.tree.structure(states), jax.tree.leaves(new))
 
     def run(
