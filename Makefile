@@ -125,11 +125,13 @@ oracle-record: oracle
 	    record_applications record_names record_images; do \
 	    record_applications record_names record_quantize; do \
 	    record_applications record_names record_conv_lstm; do \
+	    record_applications record_names record_conv_lstm \
+	    record_visualization; do \
 	    KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/$$script.py \
 	        --out tests/oracle/fixtures || exit 1; done
 	$(ORACLES)/tf_keras/bin/python tests/oracle/record_losses.py --tf-keras \
 	    --out tests/oracle/fixtures
-	for script in record_tf_keras record_callbacks record_data record_training record_compat \
+	for script in record_tf_keras record_audio record_callbacks record_data record_training record_compat \
 	    record_utils record_weights_file record_tensorflow_files record_tensorflow_checkpoints \
 	    record_seed_replicas record_requirements record_preprocessing; do \
 	    $(ORACLES)/tf_keras/bin/python tests/oracle/$$script.py \
@@ -176,7 +178,8 @@ $(SOURCES)/.installed: pyproject.toml
 
 $(ORACLES)/keras/.installed:
 	$(PYTHON) -m venv $(ORACLES)/keras
-	$(ORACLES)/keras/bin/pip install --quiet "keras==3.15.1" "jax==0.10.2"
+	$(ORACLES)/keras/bin/pip install --quiet "keras==3.15.1" "jax==0.10.2" \
+	    opencv-python-headless pydot # which Keras draws with
 	touch $@
 
 $(ORACLES)/tf_keras/.installed:

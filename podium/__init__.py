@@ -55,6 +55,7 @@ if _typing.TYPE_CHECKING:
     from podium import telemetry as telemetry
     from podium import testing as testing
     from podium import utils as utils
+    from podium import visualization as visualization
     from podium.compat.keras import backend as backend
     from podium.compat.keras import config as config
     from podium.compat.keras import dtype_policies as dtype_policies
@@ -93,6 +94,7 @@ _LAZY_PACKAGES = [
     "telemetry",
     "testing",
     "utils",
+    "visualization",
 ]
 
 # Names that are imported from such a package when they are first used.

@@ -25,6 +25,7 @@ from podium.utils import legacy as legacy
 from podium.utils._array_preparation import normalize as normalize
 from podium.utils._array_preparation import pad_sequences as pad_sequences
 from podium.utils._array_preparation import to_categorical as to_categorical
+from podium.utils._audio_dataset import audio_dataset_from_directory as audio_dataset_from_directory
 from podium.utils._config import Config as Config
 from podium.utils._download import get_file as get_file
 from podium.utils._image_dataset import image_dataset_from_directory as image_dataset_from_directory
@@ -32,6 +33,7 @@ from podium.utils._image_io import array_to_img as array_to_img
 from podium.utils._image_io import img_to_array as img_to_array
 from podium.utils._image_io import load_img as load_img
 from podium.utils._image_io import save_img as save_img
+from podium.utils._model_to_dot import model_to_dot as model_to_dot
 from podium.utils._plot_model import plot_model as plot_model
 from podium.utils._session import clear_session as clear_session
 from podium.utils._sidecar_evaluator import SidecarEvaluator as SidecarEvaluator

@@ -1,4 +1,6 @@
-"""A Dataset that reads the files of a directory: shared by the image and text datasets."""
+"""A Dataset that reads the files of a directory: shared by the datasets of images, texts
+and audio.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +52,12 @@ class FilePipeline(OneToOnePipeline):
     Args:
         source: Row indices.
         read: Returns the element of a row index.
-        sample: Returns an element of the same structure and shape, without reading a file.
+        sample: Returns an element of the same structure and shape, without reading a file. Sizes
+            that differ between files depend on its argument.
     """
 
     def __init__(
-        self, source: Pipeline, read: Callable[[int], Any], sample: Callable[[], Any]
+        self, source: Pipeline, read: Callable[[int], Any], sample: Callable[[int], Any]
     ) -> None:
         super().__init__(source)
         self._read = read
@@ -79,12 +82,12 @@ class FilePipeline(OneToOnePipeline):
 
     def sample(self, batch: int) -> Any:
         """Return an element of the same structure and shape."""
-        return self._sample()
+        return self._sample(batch)
 
 
 @dataclasses.dataclass
 class DirectoryOptions:
-    """The arguments that `image_dataset_from_directory` and `text_dataset_from_directory` share.
+    """The arguments that the functions for images, texts and audio share.
 
     They are validated on creation.
     """
@@ -118,9 +121,19 @@ class DirectoryOptions:
         suffixes: tuple[str, ...],
         kind: str,
         read: Callable[[str], Any],
-        sample: Callable[[], Any],
+        sample: Callable[[str, int], Any],
+        pad: bool = False,
     ) -> FileDataset | tuple[FileDataset, FileDataset]:
-        """Find the files and return a Dataset of them, or two if `subset` is "both"."""
+        """Find the files and return a Dataset of them, or two if `subset` is "both".
+
+        Args:
+            suffixes: The suffixes of the files.
+            kind: What the files are called in messages.
+            read: Returns the contents of a path.
+            sample: `sample(path, size)` returns contents like those of a path without reading
+                them; `size` is for sizes that differ between files.
+            pad: Whether to pad the contents to the longest of a batch.
+        """
         # Sampled like in Keras, so that `set_random_seed` produces the same seed.
         seed = int(np.random.randint(10**6)) if self.seed is None else self.seed
         files = find_files(
@@ -138,7 +151,7 @@ class DirectoryOptions:
         for part in split_files(files, self.validation_split, self.subset, self.verbose):
             # With "both", the validation files keep their order.
             shuffle_seed = seed if self.shuffle and not datasets else None
-            datasets.append(self._create_dataset(part, shuffle_seed, read, sample))
+            datasets.append(self._create_dataset(part, shuffle_seed, read, sample, pad))
         return datasets[0] if len(datasets) == 1 else (datasets[0], datasets[1])
 
     def _create_dataset(
@@ -146,23 +159,29 @@ class DirectoryOptions:
         files: Files,
         seed: int | None,
         read: Callable[[str], Any],
-        sample: Callable[[], Any],
+        sample: Callable[[str, int], Any],
+        pad: bool,
     ) -> FileDataset:
         labels = _label_encoder(files, self.label_mode)
         rows = Dataset.from_tensor_slices(np.arange(len(files.paths)))
         if seed is not None:
             rows = rows.shuffle(len(files.paths), seed)
         if labels is None:
-            pipeline = FilePipeline(rows.pipeline, lambda row: read(files.paths[row]), sample)
+            pipeline = FilePipeline(
+                rows.pipeline,
+                lambda row: read(files.paths[row]),
+                lambda size: sample(files.paths[0], size),
+            )
         else:
             pipeline = FilePipeline(
                 rows.pipeline,
                 lambda row: (read(files.paths[row]), labels(row)),
-                lambda: (sample(), labels(0)),
+                lambda size: (sample(files.paths[0], size), labels(0)),
             )
         dataset = Dataset(pipeline)
         if self.batch_size is not None:
-            dataset = dataset.batch(self.batch_size)
+            batch = dataset.padded_batch if pad else dataset.batch
+            dataset = batch(self.batch_size)
         return FileDataset(dataset.pipeline, files)
 
     def _check_labels(self) -> None:

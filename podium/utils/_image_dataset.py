@@ -132,7 +132,7 @@ def image_dataset_from_directory(
         image = resize_to_fit(pixels, size, interpolation, crop, pad_to_aspect_ratio)
         return np.ascontiguousarray(image.transpose(2, 0, 1)) if channels_first else image
 
-    def sample() -> np.ndarray[Any, Any]:
+    def sample(path: str, size: int) -> np.ndarray[Any, Any]:
         shape = (channels, height, width) if channels_first else (height, width, channels)
         return np.zeros(shape, np.float32)
 

@@ -91,7 +91,7 @@ def text_dataset_from_directory(
         verbose=verbose,
     )
     return options.create_datasets(
-        (".txt",), "text files", lambda path: _read_text(path)[:max_length], lambda: ""
+        (".txt",), "text files", lambda path: _read_text(path)[:max_length], lambda path, size: ""
     )
 
 

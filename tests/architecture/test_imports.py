@@ -36,6 +36,7 @@ PACKAGES = (
     "callbacks",
     "models",
     "utils",
+    "visualization",
     "datasets",
     "applications",
     "compat",

@@ -20,6 +20,7 @@ from podium import random as random
 from podium import regularizers as regularizers
 from podium import saving as saving
 from podium import utils as utils
+from podium import visualization as visualization
 from podium.compat._missing_names import keras as __getattr__
 from podium.compat.keras import backend as backend
 from podium.compat.keras import config as config
