@@ -47,7 +47,7 @@ def read_wav(path: str, max_samples: int | None = None) -> tuple[NDArray[np.floa
         if max_samples is not None:
             num_samples = min(num_samples, max_samples)
         data = file.read(num_samples * wav.frame_size)
-    return _decode(data, wav).reshape(-1, wav.num_channels), wav.sampling_rate
+    return _decode_samples(data, wav).reshape(-1, wav.num_channels), wav.sampling_rate
 
 
 def read_wav_format(path: str) -> WavFormat:
@@ -94,7 +94,7 @@ def _read_format(path: str, chunk: bytes) -> WavFormat:
     return WavFormat(encoding, channels, rate, num_bits)
 
 
-def _decode(data: bytes, wav: WavFormat) -> NDArray[np.float32]:
+def _decode_samples(data: bytes, wav: WavFormat) -> NDArray[np.float32]:
     if wav.encoding == _FLOATS:
         return np.frombuffer(data, f"<f{wav.num_bits // 8}").astype(np.float32)
     if wav.num_bits == 8:  # the only size without a sign

@@ -16,7 +16,7 @@ import podium
 from podium import callbacks, layers
 from podium.data import Dataset
 from podium.execution import _steps_autotuner
-from podium.models.predict import _memory_estimate, _output_rows
+from podium.models.predict import _output_collector, _output_rows
 from podium.models.training import _run_batches
 
 X = np.random.default_rng(0).normal(size=(41, 3)).astype("float32")
@@ -407,7 +407,7 @@ def test_an_out_that_is_too_short_raises_when_it_is_full():
 
 @pytest.mark.parametrize("source", ["arrays", "by number"])
 def test_a_warning_precedes_outputs_that_do_not_fit_in_memory(source, monkeypatch):
-    monkeypatch.setattr(_memory_estimate, "available_memory", lambda: 300)
+    monkeypatch.setattr(_output_collector, "available_memory", lambda: 300)
     model, at = dense(), []
     show = warnings.showwarning
     with warnings.catch_warnings():
@@ -426,34 +426,34 @@ def test_a_warning_precedes_outputs_that_do_not_fit_in_memory(source, monkeypatc
 
 
 def test_no_warning_for_outputs_that_fit_or_are_written_to_out(monkeypatch):
-    monkeypatch.setattr(_memory_estimate, "available_memory", lambda: 41 * 8)
+    monkeypatch.setattr(_output_collector, "available_memory", lambda: 41 * 8)
     dense().predict(X, 8, verbose=0)
-    monkeypatch.setattr(_memory_estimate, "available_memory", lambda: 0)
+    monkeypatch.setattr(_output_collector, "available_memory", lambda: 0)
     dense().predict(X, 8, verbose=0, out=np.zeros((41, 2), "float32"))
     dense().predict(generator(), verbose=0)
     list(dense().predict_iter(X, 8))
-    monkeypatch.setattr(_memory_estimate, "available_memory", lambda: None)
+    monkeypatch.setattr(_output_collector, "available_memory", lambda: None)
     dense().predict(X, 8, verbose=0)
 
 
 def test_sizes_are_formatted_with_units():
     written = [
-        _memory_estimate._format_bytes(size)
+        _output_collector._format_bytes(size)
         for size in (0, 1000, 2048, 3 * 2**29, 5 * 2**40, 2**53)
     ]
     assert written == ["0 bytes", "1000 bytes", "2.0 KiB", "1.5 GiB", "5.0 TiB", "8192.0 TiB"]
 
 
 def test_available_memory_with_and_without_proc(monkeypatch):
-    assert _memory_estimate.available_memory() > 2**20
+    assert _output_collector.available_memory() > 2**20
 
     def refuse(*_, **__):
         raise OSError
 
     monkeypatch.setattr("builtins.open", refuse)
-    assert _memory_estimate.available_memory() > 2**20
+    assert _output_collector.available_memory() > 2**20
     monkeypatch.setattr(os, "sysconf", refuse)
-    assert _memory_estimate.available_memory() is None
+    assert _output_collector.available_memory() is None
 
 
 # --- predict_iter

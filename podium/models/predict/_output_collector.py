@@ -17,11 +17,10 @@ from jax.experimental import sparse
 from numpy.typing import NDArray
 
 from podium._typing import Shape, Tree
-from podium.core import Tensor, convert_to_tensor
-from podium.core.internal import preserve_key_order
+from podium.core import Tensor, convert_to_tensor, warn_user
+from podium.core.internal import available_memory, preserve_key_order
 from podium.data import DataHandler
 from podium.execution import StepValues
-from podium.models.predict._memory_estimate import warn_if_too_large
 from podium.models.predict._output_rows import NewRows, OutRows
 from podium.models.predict._sparse_rows import SparseRows, is_sparse, sparse_batches
 from podium.telemetry.internal import DeviceWait
@@ -29,6 +28,7 @@ from podium.telemetry.internal import DeviceWait
 # Results that stay on the device, so that the next execution is not delayed by copying them.
 _MAX_STEPS_IN_FLIGHT = 4  # of single steps
 _MAX_STACKS_IN_FLIGHT = 1  # of executions of fused steps
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 class OutputCollector:
@@ -59,7 +59,7 @@ class OutputCollector:
         counts = [self._expected_rows(leaf.shape) for leaf in leaves]
         specs = [(tuple(leaf.shape[1:]), np.dtype(leaf.dtype)) for leaf in leaves]
         if self._out is None:
-            warn_if_too_large(
+            _warn_if_too_large(
                 sum(
                     (count or 0) * math.prod(row_shape) * dtype.itemsize
                     for (row_shape, dtype), (count, _) in zip(specs, counts, strict=True)
@@ -237,3 +237,21 @@ def _is_tensor(leaf: object) -> bool:
 
 def _is_output(leaf: object) -> bool:
     return isinstance(leaf, Tensor) or is_sparse(leaf)
+
+
+def _warn_if_too_large(num_bytes: int) -> None:
+    """Warn of outputs of this size if less memory is available."""
+    available = available_memory()
+    if available is not None and num_bytes > available:
+        warn_user(
+            f"The outputs of `predict` will take {_format_bytes(num_bytes)}, and "
+            f"{_format_bytes(available)} of memory are available. Process them batch by batch, "
+            "`for outputs in model.predict_iter(x)`, or have them written to a file as they are "
+            "computed, `model.predict(x, out=np.memmap(...))`."
+        )
+
+
+def _format_bytes(num_bytes: int) -> str:
+    """Return a number of bytes with a readable unit."""
+    power = min(len(_UNITS) - 1, max(0, num_bytes.bit_length() - 1) // 10)
+    return f"{num_bytes / 1024**power:.{min(power, 1)}f} {_UNITS[power]}"
