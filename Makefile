@@ -129,6 +129,8 @@ oracle-record: oracle
 	    record_visualization; do \
 	    KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/$$script.py \
 	        --out tests/oracle/fixtures || exit 1; done
+	KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/record_preprocessing.py --audio \
+	    --out tests/oracle/fixtures
 	$(ORACLES)/tf_keras/bin/python tests/oracle/record_losses.py --tf-keras \
 	    --out tests/oracle/fixtures
 	for script in record_tf_keras record_audio record_callbacks record_data record_training record_compat \

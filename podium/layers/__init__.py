@@ -117,8 +117,10 @@ from podium.layers.preprocessing._hashed_crossing import HashedCrossing as Hashe
 from podium.layers.preprocessing._hashing import Hashing as Hashing
 from podium.layers.preprocessing._lookup_layers import IntegerLookup as IntegerLookup
 from podium.layers.preprocessing._lookup_layers import StringLookup as StringLookup
+from podium.layers.preprocessing._mel_spectrogram import MelSpectrogram as MelSpectrogram
 from podium.layers.preprocessing._normalization import Normalization as Normalization
 from podium.layers.preprocessing._rescaling import Rescaling as Rescaling
+from podium.layers.preprocessing._stft_spectrogram import STFTSpectrogram as STFTSpectrogram
 from podium.layers.preprocessing._text_vectorization import TextVectorization as TextVectorization
 from podium.layers.preprocessing.image._affine_layers import RandomRotation as RandomRotation
 from podium.layers.preprocessing.image._affine_layers import RandomShear as RandomShear

@@ -259,10 +259,69 @@ TEXT = [
     ),
 ]
 
+MEL = {"fft_length": 32, "sequence_stride": 8, "num_mel_bins": 6, "sampling_rate": 4000}
+FRAMES = {"frame_length": 16, "frame_step": 6, "fft_length": 16}
+
+AUDIO = [
+    case("MelSpectrogram", uniform(2, 60), "float32", **MEL),
+    case("MelSpectrogram", uniform(63), "float32", **MEL),
+    case("MelSpectrogram", uniform(2, 60), "float32", **MEL, sequence_length=20, window="hamming"),
+    case("MelSpectrogram", uniform(2, 60), "float32", **MEL, window=None, power_to_db=False),
+    case(
+        "MelSpectrogram",
+        uniform(2, 60),
+        "float32",
+        **MEL,
+        top_db=10.0,
+        mag_exp=1.0,
+        ref_power=0.5,
+        min_freq=100.0,
+        max_freq=1500.0,
+    ),
+    *(
+        case("STFTSpectrogram", uniform(2, 40, 2), "float32", **FRAMES, mode=mode, expand_dims=e)
+        for mode in ("log", "magnitude", "psd", "real", "imag", "angle", "stft")
+        for e in (False, True)
+    ),
+    case("STFTSpectrogram", uniform(2, 40, 1), "float32", **FRAMES, padding="same"),
+    case(
+        "STFTSpectrogram",
+        uniform(2, 40, 1),
+        "float32",
+        frame_length=12,
+        window="hamming",
+        periodic=True,
+        scaling="spectrum",
+        mode="magnitude",
+    ),
+    case(
+        "STFTSpectrogram",
+        uniform(2, 40, 1),
+        "float32",
+        frame_length=12,
+        window=None,
+        scaling=None,
+        mode="magnitude",
+    ),
+    *(
+        case(
+            "STFTSpectrogram",
+            uniform(2, 2, 40),
+            "float32",
+            **FRAMES,
+            mode="psd",
+            data_format="channels_first",
+            expand_dims=expand,
+        )
+        for expand in (False, True)
+    ),
+]
+
 CASES = {
     "numeric": NUMERIC,
     "hashes": HASHES,
     "strings": STRINGS,
     "integers": INTEGER,
     "text": TEXT,
+    "audio": AUDIO,
 }

@@ -1,7 +1,8 @@
 """Records what Keras 3 (on TensorFlow) does with the cases of `preprocessing_cases.py`.
 
 python tests/oracle/record_preprocessing.py --out tests/oracle/fixtures      (in the tf_keras
-environment, which has Keras 3 and TensorFlow)
+environment, which has Keras 3 and TensorFlow; with KERAS_BACKEND=jax and --audio in the keras
+environment, which has scipy)
 """
 
 import argparse
@@ -12,17 +13,22 @@ from pathlib import Path
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
-os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 sys.path.insert(0, str(Path(__file__).parent))
 
 import keras
 import numpy as np
-import tensorflow as tf
 from preprocessing_cases import CASES, arrays_of
 
 
 def as_input(array):
-    return [as_input(a) for a in array] if isinstance(array, list) else tf.constant(array)
+    if isinstance(array, list):
+        return [as_input(a) for a in array]
+    if array.dtype.kind == "f":
+        return array
+    import tensorflow as tf  # not needed for audio
+
+    return tf.constant(array)
 
 
 def plain(value):
@@ -31,7 +37,8 @@ def plain(value):
         return [plain(item) for item in value]
     if isinstance(value, bytes):
         return value.decode()
-    return value.item() if isinstance(value, np.generic) else value
+    value = value.item() if isinstance(value, np.generic) else value
+    return float(f"{value:.7g}") if isinstance(value, float) else value
 
 
 def run(case):
@@ -47,7 +54,7 @@ def run(case):
     array = np.asarray(output)
     recorded = {
         "output": plain(array.tolist()),
-        "dtype": output.dtype.name if array.dtype.kind != "O" else "string",
+        "dtype": array.dtype.name if array.dtype.kind != "O" else "string",
         "shape": list(array.shape),
         "config": plain(layer.get_config()),
     }
@@ -59,10 +66,13 @@ def run(case):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    out = parser.parse_args().out
-    facts = {group: [run(case) for case in cases] for group, cases in CASES.items()}
+    parser.add_argument("--audio", action="store_true")
+    args = parser.parse_args()
+    groups = [group for group in CASES if (group == "audio") == args.audio]
+    facts = {group: [run(case) for case in CASES[group]] for group in groups}
     text = json.dumps(facts, indent=None, separators=(",", ":"))
-    (out / "preprocessing.json").write_text(text + "\n")
+    name = "preprocessing_audio.json" if args.audio else "preprocessing.json"
+    (args.out / name).write_text(text + "\n")
 
 
 if __name__ == "__main__":
