@@ -122,14 +122,13 @@ oracle: $(ORACLES)/keras/.installed $(ORACLES)/tf_keras/.installed
 
 oracle-record: oracle
 	for script in record record_losses record_metrics record_optimizers record_saving \
-	    record_applications record_names record_images; do \
-	    record_applications record_names record_quantize; do \
-	    record_applications record_names record_conv_lstm; do \
-	    record_applications record_names record_conv_lstm \
-	    record_visualization; do \
+	    record_applications record_catalogue record_names record_images record_quantize \
+	    record_conv_lstm record_visualization; do \
 	    KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/$$script.py \
 	        --out tests/oracle/fixtures || exit 1; done
 	KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/record_preprocessing.py --audio \
+	    --out tests/oracle/fixtures
+	$(ORACLES)/tf_keras/bin/python tests/oracle/record_catalogue.py --package tf_keras \
 	    --out tests/oracle/fixtures
 	$(ORACLES)/tf_keras/bin/python tests/oracle/record_losses.py --tf-keras \
 	    --out tests/oracle/fixtures
@@ -160,6 +159,11 @@ check-tensorflow-files: $(INSTALLED) $(SOURCES)/.installed oracle
 	$(RUN) tests/oracle/check_tensorflow_files.py --tf-keras $(ORACLES)/tf_keras/bin/python
 	$(SOURCES)/bin/python tests/oracle/check_saved_models.py \
 	    --tf-keras $(ORACLES)/tf_keras/bin/python
+
+# docs/catalogue.md: each public name of Keras 3 and Keras 2, and what Podium has for it.
+.PHONY: catalogue
+catalogue: $(INSTALLED)
+	$(RUN) tools/catalogue.py
 
 oracle-report: $(INSTALLED)
 	$(RUN) tests/oracle/report.py

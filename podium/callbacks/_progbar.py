@@ -36,6 +36,8 @@ class Progbar(PublicRepr):
         stateful_metrics: Names whose values are shown as they are; the others are averaged over the
             steps.
         unit_name: The name of one step.
+        stateless_metrics: Names whose values are averaged; the others are shown as they are. Not
+            together with `stateful_metrics`.
 
     Example:
         >>> bar = podium.callbacks.Progbar(3, width=6, verbose=1)
@@ -52,12 +54,19 @@ class Progbar(PublicRepr):
         interval: float = 0.05,
         stateful_metrics: Iterable[str] | None = None,
         unit_name: str = "step",
+        stateless_metrics: Iterable[str] | None = None,
     ):
+        if stateful_metrics is not None and stateless_metrics is not None:
+            raise ValueError(
+                "Progbar was given stateful_metrics and stateless_metrics; one of them was "
+                "expected, since each decides how all other values are shown."
+            )
         self.target = target
         self.width = width
         self.verbose = verbose
         self.interval = interval
         self.stateful_metrics = set(stateful_metrics or ())
+        self.stateless_metrics = None if stateless_metrics is None else set(stateless_metrics)
         self.unit_name = unit_name
         self.all_stateful = False  # every value is a running mean: only the latest is kept
         self._values: dict[str, tuple[Any, int]] = {}  # name -> (weighted sum, weight)
@@ -183,16 +192,18 @@ class Progbar(PublicRepr):
         for values, weight in self._pending:
             for name, value in values.items() if isinstance(values, Mapping) else values:
                 value = to_python(value)
-                if (
-                    self.all_stateful
-                    or name in self.stateful_metrics
-                    or not isinstance(value, (float, np.ndarray))
-                ):
+                if self._is_stateful(name) or not isinstance(value, (float, np.ndarray)):
                     self._values[name] = (value, 1)
                 else:
                     total, count = self._values.get(name, (0.0, 0))
                     self._values[name] = (total + value * weight, count + weight)
         self._pending.clear()
+
+    def _is_stateful(self, name: str) -> bool:
+        """Return whether the values of a name are shown as they are, not averaged."""
+        if self.stateless_metrics is not None:
+            return name not in self.stateless_metrics
+        return self.all_stateful or name in self.stateful_metrics
 
     def _step_time(self, current: int, now: float) -> float:
         """Return the time per step in seconds; the first step, which compiles, is excluded once

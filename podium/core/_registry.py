@@ -48,14 +48,14 @@ def register_keras_serializable(
     return decorate
 
 
-def get_registered_name(target: Any) -> str:
+def get_registered_name(obj: Any) -> str:
     """Return the name under which a class or function was registered, or its `__name__`.
 
     Example:
         >>> podium.saving.get_registered_name(podium.layers.Dense)
         'Dense'
     """
-    return _names.get(target) or str(target.__name__)
+    return _names.get(obj) or str(obj.__name__)
 
 
 def explicit_name(target: object) -> str | None:
@@ -63,14 +63,23 @@ def explicit_name(target: object) -> str | None:
     return _names.get(target)
 
 
-def get_registered_object(name: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
+def get_registered_object(
+    name: str,
+    custom_objects: Mapping[str, Any] | None = None,
+    module_objects: Mapping[str, Any] | None = None,
+) -> Any:
     """Return the object that was registered under `name`, or None.
+
+    Args:
+        name: The name.
+        custom_objects: Objects by name that take precedence.
+        module_objects: Objects by name to look at last.
 
     Example:
         >>> podium.saving.get_registered_object("my_project>Unknown") is None
         True
     """
-    for table in (custom_objects or {}, _custom_objects, _by_name):
+    for table in (custom_objects or {}, _custom_objects, _by_name, module_objects or {}):
         if name in table:
             return table[name]
     return None
@@ -87,11 +96,11 @@ def get_custom_objects() -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def custom_object_scope(objects: Mapping[str, Any] | None) -> Iterator[None]:
+def custom_object_scope(custom_objects: Mapping[str, Any] | None) -> Iterator[None]:
     """Make objects available to strings and configs by name inside a `with` block.
 
     Args:
-        objects: Classes and functions by name; None for none.
+        custom_objects: Classes and functions by name; None for none.
 
     Example:
         >>> with podium.saving.custom_object_scope({"twice": lambda x: 2 * x}):
@@ -99,7 +108,7 @@ def custom_object_scope(objects: Mapping[str, Any] | None) -> Iterator[None]:
         2.0
     """
     previous = dict(_custom_objects)
-    _custom_objects.update(objects or {})
+    _custom_objects.update(custom_objects or {})
     try:
         yield
     finally:

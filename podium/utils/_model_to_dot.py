@@ -95,6 +95,7 @@ class _PydotDrawing:
         import pydot
 
         self._pydot = pydot
+        self.graph: Any
         if is_cluster:
             self.graph = pydot.Cluster(graph_name=name, style="dashed", label=name, labeljust="l")
         else:
@@ -103,7 +104,8 @@ class _PydotDrawing:
 
     def add_node(self, key: str, label: str) -> None:
         """Add a box."""
-        options = {"label": label, "fontname": "Helvetica", "border": "0", "margin": "0"}
+        options: dict[str, Any] = {"label": label, "fontname": "Helvetica"}
+        options |= {"border": "0", "margin": "0"}
         self.graph.add_node(self._pydot.Node(key, **options))
 
     def add_edge(self, start: str, end: str) -> None:

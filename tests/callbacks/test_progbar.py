@@ -296,3 +296,12 @@ def test_wrong_settings_are_rejected():
     with pytest.raises(ValueError, match="Unknown count_mode 'samples'"):
         ProgbarLogger("samples")
     assert ProgbarLogger("steps").verbose == 1
+
+
+def test_stateless_metrics_are_averaged_and_others_shown_as_they_are(capsys):
+    bar = Progbar(2, verbose=2, stateless_metrics=["a"])
+    bar.update(1, {"a": 1.0, "b": 1.0})
+    bar.update(2, {"a": 2.0, "b": 2.0})
+    assert "a: 1.5000 - b: 2.0000" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="stateful_metrics and stateless_metrics"):
+        Progbar(2, stateful_metrics=["a"], stateless_metrics=["b"])
