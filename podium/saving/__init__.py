@@ -12,6 +12,7 @@ from podium.saving.checkpoints._checkpoint_manager import Restored as Restored
 from podium.saving.checkpoints._newest import load_latest as load_latest
 from podium.saving.formats._export import export_model as export_model
 from podium.saving.formats._export import load_exported as load_exported
+from podium.saving.formats._export_archive import ExportArchive as ExportArchive
 from podium.saving.formats._file_editor import KerasFileEditor as KerasFileEditor
 from podium.saving.formats._model_file import load_model as load_model
 from podium.saving.formats._model_file import load_weights as load_weights

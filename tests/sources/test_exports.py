@@ -129,3 +129,35 @@ def test_onnx_file_runs_in_onnxruntime_with_any_batch_size(tmp_path):
         found = session.run(None, {session.get_inputs()[0].name: rows(count)})
         for left, right in zip(found, model(rows(count)), strict=True):
             np.testing.assert_allclose(left, right.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_archive_has_endpoints_that_read_and_assign_variables(tmp_path, tf):
+    model = small_model()
+    noisy = podium.Sequential([podium.Input((4,)), podium.layers.GaussianNoise(1.0, seed=1)])
+    counter = podium.Variable(np.zeros((), "int32"), trainable=False, name="counter")
+
+    def count(x):
+        counter.assign_add(1)
+        return {"rows": podium.ops.sum(x, axis=1), "count": counter}
+
+    archive = podium.saving.ExportArchive()
+    specs = [podium.TensorSpec((None, 4))]
+    archive.track_and_add_endpoint("serve", model, specs)
+    archive.add_endpoint("noise", lambda x: noisy(x, training=True), specs)
+    archive.add_endpoint("count", count, specs)
+    archive.add_variable_collection("counters", [counter])
+    for _ in range(2):  # the second replaces the first
+        archive.write_out(tmp_path / "saved", verbose=False)
+    loaded = tf.saved_model.load(str(tmp_path / "saved"))
+    for number in (1, 5):
+        for left, right in zip(loaded.serve(rows(number)), model(rows(number)), strict=True):
+            np.testing.assert_allclose(left.numpy(), right.numpy(), rtol=1e-5, atol=1e-5)
+    served = loaded.signatures["serving_default"](inputs=tf.constant(rows(2)))
+    np.testing.assert_allclose(served["output_0"], model(rows(2))[0], rtol=1e-5, atol=1e-5)
+    draws = [loaded.noise(rows(2)).numpy() for _ in range(2)]
+    expected = [noisy(rows(2), training=True).numpy() for _ in range(2)]
+    assert np.abs(draws[0] - draws[1]).max() > 0.1
+    np.testing.assert_allclose(draws, expected, rtol=1e-5, atol=1e-5)
+    assert [int(loaded.count(rows(1))["count"]) for _ in range(3)] == [1, 2, 3]
+    assert int(loaded.counters[0]) == 3 and len(loaded.variables) == len(model.variables)
+    assert len(loaded.trainable_variables) == len(model.trainable_variables)

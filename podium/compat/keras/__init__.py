@@ -29,6 +29,7 @@ from podium.compat.keras import distribution as distribution
 from podium.compat.keras import dtype_policies as dtype_policies
 from podium.compat.keras import engine as engine
 from podium.compat.keras import experimental as experimental
+from podium.compat.keras import export as export
 from podium.compat.keras import legacy as legacy
 from podium.compat.keras import mixed_precision as mixed_precision
 from podium.compat.keras import preprocessing as preprocessing

@@ -139,6 +139,9 @@ from podium.core.compile._static_arguments import static_key as static_key
 # A number that functions may read while they are traced.
 from podium.core.compile._stream import TraceSetting as TraceSetting
 
+# The symbolic shape of a TensorSpec, for exports.
+from podium.core.compile._tensor_spec import symbolic_spec as symbolic_spec
+
 # Restores all Variables that were written in the block if an exception leaves it.
 from podium.core.compile._undo_on_error import undo_on_error as undo_on_error
 

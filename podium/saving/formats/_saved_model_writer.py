@@ -35,7 +35,7 @@ from podium.saving.tensorflow_files import _tensorflow_process
 from podium.saving.tensorflow_files._object_graph import VALUE_ATTRIBUTE
 from podium.saving.tensorflow_files._tensor_bundle_writer import write_bundle
 
-_NAMES = ("saved_model.pb", "keras_metadata.pb", "fingerprint.pb", "variables", "assets",
+SAVED_MODEL_NAMES = ("saved_model.pb", "keras_metadata.pb", "fingerprint.pb", "variables", "assets",
           "assets.extra", "debug")  # fmt: skip
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.\\/>-]")  # in the names of TensorFlow's variables
 _MAX_ERROR = 1500
@@ -95,9 +95,9 @@ def write_saved_model(
         with_optimizer: Whether to write the state of the optimizer.
     """
     require_tensorflow(caller)
-    with replace_directory(caller, target, _NAMES, overwrite) as folder:
+    with replace_directory(caller, target, SAVED_MODEL_NAMES, overwrite) as folder:
         _write_request(caller, model, folder, signature, with_optimizer)
-        _run_tensorflow(caller, folder)
+        run_tensorflow(caller, folder)
         result = os.path.join(folder, "model")
         if texts:
             os.makedirs(os.path.join(result, TEXTS_DIRECTORY))
@@ -135,30 +135,30 @@ def _write_request(
                     name: child for name, child in node.children.items() if child != index
                 },
                 "key": node.value_key,
-                "name": _UNSAFE.sub("_", node.full_names.get(VALUE_ATTRIBUTE, "")),
+                "name": make_variable_name(node.full_names.get(VALUE_ATTRIBUTE, "")),
                 "trainable": is_trainable.get(index, False),
             }
             for index, node in enumerate(checkpoint.nodes)
         ],
         "weights": [by_id[id(variable)] for variable in model.weights],
-        "program": _program_entry(exported, [node for node, _ in captured]),
+        "program": make_program_entry(exported, [node for node, _ in captured]),
         "inputs": [
             {"shape": list(spec.shape), "dtype": jnp.dtype(spec.dtype).name, "name": name}
             for spec, name in zip(flat, input_names(model, len(flat)), strict=True)
         ],
-        "input_structure": _encode_structure(
+        "input_structure": encode_structure(
             jax.tree.unflatten(
                 jax.tree.structure(signature.inputs, is_leaf=is_spec), range(len(flat))
             )
         ),
-        "output_structure": _encode_structure(outputs),
-        "output_names": _output_names(signature.output_names, outputs, len(exported.out_avals)),
+        "output_structure": encode_structure(outputs),
+        "output_names": make_output_names(signature.output_names, outputs, len(exported.out_avals)),
     }
     with open(os.path.join(folder, "request.json"), "w", encoding="utf-8") as text_file:
         json.dump(request, text_file)
 
 
-def _program_entry(exported: jax.export.Exported, variables: list[int]) -> dict[str, Any]:
+def make_program_entry(exported: jax.export.Exported, variables: list[int]) -> dict[str, Any]:
     """Return how TensorFlow runs a program, given the nodes of its variables."""
     return {
         "version": exported.calling_convention_version,
@@ -179,7 +179,7 @@ def _size_or_none(size: object) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def _encode_structure(structure: Tree) -> Tree:
+def encode_structure(structure: Tree) -> Tree:
     """Return a structure of indices as `_tensorflow_process.py` reads it."""
     if structure is None or isinstance(structure, int):
         return structure
@@ -189,12 +189,18 @@ def _encode_structure(structure: Tree) -> Tree:
                 f"A SavedModel cannot have inputs or outputs under the names {list(structure)}; "
                 "strings were expected."
             )
-        return ["dict", [[key, _encode_structure(item)] for key, item in structure.items()]]
+        return ["dict", [[key, encode_structure(item)] for key, item in structure.items()]]
     kind = "tuple" if isinstance(structure, tuple) else "list"
-    return [kind, [[index, _encode_structure(item)] for index, item in enumerate(structure)]]
+    return [kind, [[index, encode_structure(item)] for index, item in enumerate(structure)]]
 
 
-def _output_names(names: Sequence[str] | None, outputs: Tree, count: int) -> list[str]:
+def make_variable_name(name: str) -> str:
+    """Return a name that a variable of TensorFlow can have."""
+    return _UNSAFE.sub("_", name)
+
+
+def make_output_names(names: Sequence[str] | None, outputs: Tree, count: int) -> list[str]:
+    """Return the names of outputs for servers: the keys of a dictionary, or those of the caller."""
     if isinstance(outputs, dict) and all(isinstance(value, int) for value in outputs.values()):
         names = sorted(outputs, key=outputs.__getitem__)
     elif names is None or len(names) != count:
@@ -202,7 +208,7 @@ def _output_names(names: Sequence[str] | None, outputs: Tree, count: int) -> lis
     return make_argument_names(names)
 
 
-def _run_tensorflow(caller: str, folder: str) -> None:
+def run_tensorflow(caller: str, folder: str) -> None:
     """Run TensorFlow on the files of a folder, isolated from this process and its environment."""
     command = [sys.executable, "-I", "-W", "ignore", _tensorflow_process.__file__, folder]
     environment = os.environ | {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"}

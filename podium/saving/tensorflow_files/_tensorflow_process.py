@@ -26,6 +26,9 @@ def main(folder: str) -> None:
     import tensorflow as tf
 
     nodes = _make_nodes(tf, request["nodes"], os.path.join(folder, "weights"))
+    if "endpoints" in request:
+        _write_archive(tf, request, folder, nodes)
+        return
     with open(os.path.join(folder, "program.bin"), "rb") as file:
         run = _make_call(tf, request["program"], file.read(), nodes)
     root = nodes[0]
@@ -122,6 +125,57 @@ def _make_serving_call(
         return dict(zip(names, run(list(inputs)), strict=True))
 
     return tf.function(serve, input_signature=specs, autograph=False)
+
+
+def _write_archive(tf: Any, request: _Json, folder: str, nodes: list[Any]) -> None:
+    """Write a SavedModel with several endpoints, and lists of variables."""
+    root = tf.__internal__.tracking.AutoTrackable()
+    root._all_variables = nodes
+    for name, indices in request["lists"].items():
+        setattr(root, name, [nodes[index] for index in indices])
+    signatures = {}
+    for index, endpoint in enumerate(request["endpoints"]):
+        with open(os.path.join(folder, f"program_{index}.bin"), "rb") as file:
+            program = _make_call(tf, endpoint["program"], file.read(), nodes)
+        run = _assign_results(program, [nodes[index] for index in endpoint["written"]], tf)
+        specs = [
+            tf.TensorSpec(spec["shape"], spec["dtype"], spec["name"]) for spec in endpoint["inputs"]
+        ]
+        setattr(root, endpoint["name"], _make_endpoint(tf, endpoint, specs, run))
+        signatures[endpoint["name"]] = _make_serving_call(tf, endpoint["output_names"], specs, run)
+    signatures.setdefault("serving_default", next(iter(signatures.values())))
+    tf.saved_model.save(root, os.path.join(folder, "model"), signatures)
+
+
+def _assign_results(
+    run: Callable[[list[Any]], list[Any]], written: list[Any], tf: Any
+) -> Callable[[list[Any]], list[Any]]:
+    """Return a function that assigns the last results of another one to variables."""
+
+    def run_and_assign(leaves: list[Any]) -> list[Any]:
+        results = run(leaves)
+        count = len(results) - len(written)
+        for variable, value in zip(written, results[count:], strict=True):
+            variable.assign(tf.cast(value, variable.dtype))
+        return results[:count]
+
+    return run_and_assign
+
+
+def _make_endpoint(
+    tf: Any, endpoint: _Json, specs: list[Any], run: Callable[[list[Any]], list[Any]]
+) -> object:
+    """Return the function that is called as the endpoint is, on one structure per argument."""
+    structures = endpoint["input_structures"]
+
+    def call(*arguments: Any) -> Any:
+        leaves: list[Any] = [None] * len(specs)
+        for structure, argument in zip(structures, arguments, strict=True):
+            _place_leaves(structure, argument, leaves)
+        return _build_structure(endpoint["output_structure"], run(leaves))
+
+    signature = [_build_structure(structure, specs) for structure in structures]
+    return tf.function(call, input_signature=signature, autograph=False)
 
 
 def _place_leaves(structure: _Json, value: Any, leaves: list[Any]) -> None:

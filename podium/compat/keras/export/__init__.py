@@ -1,0 +1,3 @@
+"""`keras.export`: functions of models as SavedModels."""
+
+from podium.saving import ExportArchive as ExportArchive
