@@ -6,7 +6,7 @@ from pathlib import Path
 import name_cases
 import pytest
 import quantize_cases
-from test_names import approximate
+from test_keras_names import approximate
 
 from podium.compat import keras
 
