@@ -118,6 +118,7 @@ from podium.layers.preprocessing._hashing import Hashing as Hashing
 from podium.layers.preprocessing._lookup_layers import IntegerLookup as IntegerLookup
 from podium.layers.preprocessing._lookup_layers import StringLookup as StringLookup
 from podium.layers.preprocessing._mel_spectrogram import MelSpectrogram as MelSpectrogram
+from podium.layers.preprocessing._layer_pipeline import Pipeline as Pipeline
 from podium.layers.preprocessing._normalization import Normalization as Normalization
 from podium.layers.preprocessing._rescaling import Rescaling as Rescaling
 from podium.layers.preprocessing._stft_spectrogram import STFTSpectrogram as STFTSpectrogram
@@ -126,6 +127,8 @@ from podium.layers.preprocessing.image._affine_layers import RandomRotation as R
 from podium.layers.preprocessing.image._affine_layers import RandomShear as RandomShear
 from podium.layers.preprocessing.image._affine_layers import RandomTranslation as RandomTranslation
 from podium.layers.preprocessing.image._affine_layers import RandomZoom as RandomZoom
+from podium.layers.preprocessing.image._augmentation_policies import AugMix as AugMix
+from podium.layers.preprocessing.image._augmentation_policies import RandAugment as RandAugment
 from podium.layers.preprocessing.image._brightness import RandomBrightness as RandomBrightness
 from podium.layers.preprocessing.image._brightness import RandomContrast as RandomContrast
 from podium.layers.preprocessing.image._clahe import (
@@ -145,6 +148,8 @@ from podium.layers.preprocessing.image._hue_saturation import RandomSaturation a
 from podium.layers.preprocessing.image._max_num_boxes import (
     MaxNumBoundingBoxes as MaxNumBoundingBoxes,
 )
+from podium.layers.preprocessing.image._mixing import CutMix as CutMix
+from podium.layers.preprocessing.image._mixing import MixUp as MixUp
 from podium.layers.preprocessing.image._perspective import (
     RandomElasticTransform as RandomElasticTransform,
 )

@@ -389,7 +389,66 @@ GEOMETRIC_CASES = [
     Case("RandomCrop/higher", {"height": 10, "width": 8, "seed": 2}, (0, 2)),
 ]
 
-CASES = {case.name: case for case in [*PIXEL_CASES, *SIZE_CASES, *GEOMETRIC_CASES]}
+MIX = {"mix_weight": floats(0.3, 0.8), "permutation_order": np.array([1, 0])}
+CUT = {
+    "permutation_order": np.array([1, 0]),
+    "batch_masks": MASK.repeat(3, -1),
+    "mix_weight": floats(0.4, 0.9, shape=(2, 1, 1, 1)),
+}
+ONES = (2, 1, 1, 1)
+TRANSFORMS = {  # of the augmentations of RandAugment, in its order
+    "random_shear": SHEARS,
+    "random_translation": SHIFTS,
+    "random_rotation": rotation(40, -100),
+    "random_brightness": {"rgb_delta": floats(60, -60, shape=ONES)},
+    "random_color_degeneration": {"factor": floats(0.3, 0.8, shape=ONES)},
+    "random_contrast": {"contrast_factor": floats(0.5, 1.7, shape=ONES)},
+    "random_sharpness": FACTORS,
+    "random_posterization": {"shift_factor": np.array([5, 2], "uint8")},
+    "solarization": {
+        "additions": floats(10, 50, shape=ONES),
+        "thresholds": floats(100, 160, shape=ONES),
+    },
+    "auto_contrast": None,
+    "equalization": None,
+}
+
+
+def policy(*indices):
+    return {"layer_idxes": np.array(indices), "transforms": TRANSFORMS}
+
+
+def chains(*chains):
+    return {
+        "chain_mixing_weights": floats(0.3, 0.7),
+        "weight_sample": floats(0.4)[0],
+        "chain_transforms": [
+            [{"layer_name": name, "transformation": TRANSFORMS[name]} for name in chain]
+            for chain in chains
+        ],
+    }
+
+
+COLORS = ["random_sharpness", "random_contrast"]
+MIXING_CASES = [
+    Case("MixUp/last", {}, MIX, ("images", "labels")),
+    Case("MixUp/first", {"alpha": 0.5, **FIRST}, MIX),
+    Case("CutMix/last", {}, CUT, ("images", "labels")),
+    Case("CutMix/range", {"factor": (0.3, 0.4)}, CUT),
+    Case("RandAugment/shear", {**XYXY}, policy(0, 3), ("images", "segmentation_masks")),
+    Case("RandAugment/translation", {"num_ops": 3, **XYXY}, policy(4, 1, 8), ALL),
+    Case("RandAugment/rotation", {"factor": (0.2, 0.7), **XYXY}, policy(2, 6), ALL),
+    Case("RandAugment/color", {"num_ops": 4}, policy(5, 9, 7, 10)),
+    Case("AugMix/all", {"num_chains": 2}, chains(["random_shear", *COLORS], ["random_rotation"])),
+    Case(
+        "AugMix/some",
+        {"num_chains": 2, "all_ops": False, "factor": 0.2},
+        chains([], ["equalization", "random_translation"]),
+        ("images", "labels"),
+    ),
+]
+
+CASES = {case.name: case for case in [*PIXEL_CASES, *SIZE_CASES, *GEOMETRIC_CASES, *MIXING_CASES]}
 
 
 def corners(random, num=3):

@@ -58,6 +58,7 @@ class ImageLayer(CompiledLayer):
         self, bounding_box_format: str | None = None, data_format: str | None = None, **kwargs: Any
     ):
         super().__init__(**kwargs)
+        self.built = True  # there are no weights
         if bounding_box_format is not None:
             check_choice("bounding_box_format", bounding_box_format, FORMATS)
         self.bounding_box_format = bounding_box_format
@@ -123,21 +124,9 @@ class ImageLayer(CompiledLayer):
 
     def __call__(self, data: ImageData, *args: Any, **kwargs: Any) -> Tree:
         """Transform images, or a dictionary of images and what belongs to them."""
-        if not isinstance(data, Mapping):
-            return super().__call__(self._as_tensor(data), *args, **kwargs)
-        if "images" not in data:
-            raise ValueError(
-                f"{type(self).__name__} was given a dictionary with the keys {sorted(data)}; "
-                "'images' was expected."
-            )
-        # Other entries may hold anything, so they do not become arguments of a program.
-        arguments = {key: self._as_tensor(data[key]) for key in KEYS if key in data}
-        return {**data, **super().__call__(arguments, *args, **kwargs)}
-
-    def _as_tensor(self, value: Tree) -> Tree:
-        if isinstance(value, Mapping):
-            return densify_boxes(type(self).__name__, value)
-        return value if is_symbolic(value) else convert_to_tensor(value)
+        arguments = prepare_data(type(self).__name__, data)
+        outputs = super().__call__(arguments, *args, **kwargs)
+        return {**data, **outputs} if isinstance(data, Mapping) else outputs
 
     def call(self, data: ImageData, training: bool = True) -> Tree:
         """Draw a transformation and apply it."""
@@ -253,6 +242,26 @@ class PixelLayer(ImageLayer):
     ) -> TensorLike:
         """Return the segmentation masks as they are."""
         return segmentation_masks
+
+
+def prepare_data(owner: str, data: ImageData) -> ImageData:
+    """Return the data of a call with tensors, and without entries that layers do not know.
+
+    Those may hold anything, so they do not become arguments of a program.
+    """
+    if not isinstance(data, Mapping):
+        return _convert_entry(owner, data)
+    if "images" not in data:
+        raise ValueError(
+            f"{owner} was given a dictionary with the keys {sorted(data)}; 'images' was expected."
+        )
+    return {key: _convert_entry(owner, data[key]) for key in KEYS if key in data}
+
+
+def _convert_entry(owner: str, value: Tree) -> Tree:
+    if isinstance(value, Mapping):
+        return densify_boxes(owner, value)
+    return value if is_symbolic(value) else convert_to_tensor(value)
 
 
 def images_of(data: ImageData) -> Tensor:

@@ -48,7 +48,7 @@ def check_factor(
         )
         return lower, upper
     value = abs(check_number(name, factor, minimum, maximum, owner=owner, type_error=ValueError))
-    return -value if symmetric else max(-value, minimum), value
+    return -value if symmetric else max(-value, float(minimum)), value
 
 
 def check_value_range(owner: object, value_range: Sequence[float]) -> Range:
