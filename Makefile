@@ -142,6 +142,12 @@ oracle-record: oracle
 check-saving: $(INSTALLED) oracle
 	$(RUN) tests/oracle/check_saving.py --keras $(ORACLES)/keras/bin/python
 
+# Keras's own unit tests, read from the installed package and run on Podium. More than an hour.
+.PHONY: keras-tests
+keras-tests: $(INSTALLED) oracle
+	PYTHONPATH=tools $(RUN) -m keras_tests --out docs/keras_tests.md \
+	    --keras $$($(ORACLES)/keras/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
+
 # Every architecture of Keras's applications: layers, weights and outputs, recorded again and compared.
 # About half an hour.
 check-applications: $(INSTALLED) oracle
