@@ -118,7 +118,7 @@ class ModelCheckpoint(MonitorCallback):
         self.reset_best()
         self.every_batch = save_freq != "epoch"
         self._written: list[str] = []
-        self._epoch: int | None = None  # None before the first one of a run
+        self._current_epoch: int | None = None  # None before the first one of a run
         self._epochs_passed = 0
         self._batches_passed = 0
         self._last_batch = -1
@@ -181,7 +181,7 @@ class ModelCheckpoint(MonitorCallback):
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Check that the directory can be created."""
-        self._epoch, self._last_batch = None, -1
+        self._current_epoch, self._last_batch = None, -1
         folder = os.path.dirname(self.filepath.partition("{")[0])
         while folder and not os.path.exists(folder):
             folder = os.path.dirname(folder)
@@ -203,40 +203,53 @@ class ModelCheckpoint(MonitorCallback):
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Set the current epoch."""
-        self._epoch, self._last_batch = epoch, -1
+        self._current_epoch, self._last_batch = epoch, -1
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Save if enough batches have passed."""
-        if isinstance(self.save_freq, str):
-            return
-        self._batches_passed += batch - self._last_batch
-        self._last_batch = batch
-        if self._batches_passed >= self.save_freq:
-            self._batches_passed %= self.save_freq
-            self._save_if_due(self._epoch or 0, batch, logs or {})
+        if self._should_save_on_batch(batch):
+            self._save_model(self._current_epoch or 0, batch, logs)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Save, unless `save_freq` is a number of batches."""
         self._epochs_passed += 1
         if self.save_freq == "epoch" and self._epochs_passed >= self.period:
             self._epochs_passed = 0
-            self._save_if_due(epoch, None, logs or {})
+            self._save_model(epoch, None, logs)
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Save once more if an error has ended training and `save_on_exception` is set."""
-        if not self.save_on_exception or self._ended_by is None or self._epoch is None:
+        if not self.save_on_exception or self._ended_by is None or self._current_epoch is None:
             return
         unknown = dict.fromkeys(self._fields - {"epoch", "batch"}, math.nan)
         path = _exception_path(
-            self._path(self._epoch, self._last_batch if self.every_batch else None, unknown)
+            self._get_file_path(
+                self._current_epoch, self._last_batch if self.every_batch else None, unknown
+            )
         )
         self._write(path)
         self._report(
-            self._epoch, f"{type(self._ended_by).__name__} ended training, saved model to {path}"
+            self._current_epoch,
+            f"{type(self._ended_by).__name__} ended training, saved model to {path}",
         )
 
-    def _save_if_due(self, epoch: int, batch: int | None, logs: Mapping[str, Any]) -> None:
-        path = self._path(epoch, batch, logs)
+    # The next three have Keras's names: subclasses of other libraries call and override them.
+
+    def _should_save_on_batch(self, batch: int) -> bool:
+        """Count the batches since the last call; return whether enough have passed."""
+        if isinstance(self.save_freq, str):
+            return False
+        self._batches_passed += batch - self._last_batch
+        self._last_batch = batch
+        if self._batches_passed < self.save_freq:
+            return False
+        self._batches_passed %= self.save_freq
+        return True
+
+    def _save_model(self, epoch: int, batch: int | None, logs: Mapping[str, Any] | None) -> None:
+        """Save, unless only the best model is saved and this is not the best."""
+        logs = logs or {}
+        path = self._get_file_path(epoch, batch, logs)
         if self.save_best_only and not self._is_best(epoch, logs, path):
             return
         if not self.save_best_only:
@@ -280,8 +293,9 @@ class ModelCheckpoint(MonitorCallback):
 
     # --- saving
 
-    def _path(self, epoch: int, batch: int | None, logs: Mapping[str, Any]) -> str:
+    def _get_file_path(self, epoch: int, batch: int | None, logs: Mapping[str, Any] | None) -> str:
         """Fill in the placeholders; only values that are named are fetched from the device."""
+        logs = logs or {}
         values: dict[str, Any] = {"epoch": epoch + 1} | (
             {} if batch is None else {"batch": batch + 1}
         )

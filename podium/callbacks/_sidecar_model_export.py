@@ -66,4 +66,4 @@ class SidecarEvaluatorModelExport(ModelCheckpoint):
 
     def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
         """Save the model if it is the best so far."""
-        self._save_if_due(self._number - 1, None, logs or {})
+        self._save_model(self._number - 1, None, logs or {})

@@ -21,6 +21,8 @@ from podium.compat._module_paths import MODULES, canonical_path, make_module
 from podium.core.internal import set_tensorflow_mode
 
 _KERAS_3 = "podium.compat.keras3"
+# Private modules that importing Keras imports: other libraries use them without an import.
+_ALSO_IMPORTED = ("keras.src.utils.tracking",)
 _OWN_IN_KERAS_3 = ("", "backend", "config")
 _ROOTS = {"keras": "podium.compat.keras", "tensorflow": "podium.compat.tensorflow"}
 
@@ -138,6 +140,8 @@ def install() -> None:
     sys.meta_path.append(_submodule_finder)
     rules.install()
     set_tensorflow_mode(True)
+    for name in _ALSO_IMPORTED:
+        importlib.import_module(name)
 
 
 def uninstall() -> None:

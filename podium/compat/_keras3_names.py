@@ -42,6 +42,8 @@ def _names_of(module: ModuleType) -> tuple[Callable[[str], Any], Callable[[], li
     """Return the `__getattr__` and `__dir__` of a module that has the names of another one."""
 
     def __getattr__(name: str) -> Any:
+        if name == "__all__":  # for `from keras import *`
+            return [each for each in dir(module) if not each.startswith("_")]
         if name.startswith("__") or name in _OWN_MODULES:
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
         return getattr(module, name)

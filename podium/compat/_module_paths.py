@@ -54,6 +54,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "keras.models.cloning": ("podium.models",),
     # --- Keras's utilities
     "keras.utils.tf_utils": (f"{_ENGINE}.tf_utils",),
+    "keras.utils.backend_utils": (f"{_TOOLS}:in_grain_data_pipeline", f"{_TOOLS}:in_tf_graph"),
     "keras.utils.data_utils": ("podium.utils",),
     "keras.utils.dataset_utils": ("podium.utils",),
     "keras.utils.generic_utils": ("podium.utils",),
@@ -70,12 +71,20 @@ MODULES: dict[str, tuple[str, ...]] = {
     "keras.utils.object_registration": ("podium.utils",),
     "keras.utils.tf_contextlib": ("contextlib",),
     "keras.utils.tf_inspect": ("inspect",),
+    "keras.utils.tracking": ("podium.layers.internal:no_automatic_dependency_tracking",),
     "keras.utils.traceback_utils": (f"{_TOOLS}:filter_traceback",),
     "keras.utils.version_utils": (
         f"{_TOOLS}:ModelVersionSelector",
         f"{_TOOLS}:disallow_legacy_graph",
     ),
     "keras.utils.vis_utils": ("podium.utils",),
+    "keras.distribution.distribution_lib": ("podium.compat.keras.distribution",),
+    "keras.trainers": (),
+    "keras.trainers.data_adapters": (),
+    "keras.trainers.data_adapters.data_adapter_utils": (
+        f"{_TOOLS}:class_weight_to_sample_weights",
+        "podium.data",
+    ),
     # --- Keras's files
     "keras.saving.hdf5_format": ("podium.saving",),
     "keras.saving.save": ("podium.saving",),

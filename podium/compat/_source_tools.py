@@ -5,14 +5,17 @@ Keras's training loop import: waiting for the device, tracing, decorators, const
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
 from typing import Any, TypeVar
 
 import jax
+import numpy as np
 from jax.experimental import sparse
 
 from podium._typing import TensorLike
-from podium.core import convert_to_tensor
+from podium.core import KerasTensor, Tensor, convert_to_tensor
 
 _T = TypeVar("_T")
 
@@ -26,6 +29,48 @@ def async_wait() -> None:
     """Wait until everything that was started on the devices is computed, and callbacks have run."""
     jax.block_until_ready([array for array in jax.live_arrays() if not array.is_deleted()])
     jax.effects_barrier()
+
+
+def get_keras_mask(value: object) -> Tensor | KerasTensor | None:
+    """Return the mask that a Tensor carries, or None."""
+    mask: Tensor | KerasTensor | None = getattr(value, "_keras_mask", None)
+    return mask
+
+
+def set_keras_mask(value: Tensor | KerasTensor, mask: Any) -> None:
+    """Attach a mask to a Tensor; None removes it."""
+    value._keras_mask = mask
+
+
+def class_weight_to_sample_weights(y: TensorLike, class_weights: Mapping[int, float]) -> Any:
+    """Return the weight of each target's class as a NumPy array; 1 for other classes.
+
+    Args:
+        y: Numbers of classes, or one-hot rows.
+        class_weights: Weights by the numbers of classes.
+    """
+    classes = np.asarray(y)
+    if classes.ndim > 1:
+        classes = classes[..., 0] if classes.shape[-1] == 1 else classes.argmax(-1)
+    weights = np.ones(classes.shape, "float32")
+    for number, weight in class_weights.items():
+        weights[np.round(classes) == number] = weight
+    return weights
+
+
+def in_grain_data_pipeline() -> bool:
+    """Return whether a pipeline of Grain has called, which passes results on as NumPy arrays."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if os.path.join("grain", "_src", "python") in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def in_tf_graph() -> bool:
+    """Return False: nothing is traced into a graph of TensorFlow."""
+    return False
 
 
 def executing_eagerly_outside_functions() -> bool:

@@ -115,10 +115,10 @@ from podium.layers.preprocessing._category_encoding import CategoryEncoding as C
 from podium.layers.preprocessing._discretization import Discretization as Discretization
 from podium.layers.preprocessing._hashed_crossing import HashedCrossing as HashedCrossing
 from podium.layers.preprocessing._hashing import Hashing as Hashing
+from podium.layers.preprocessing._layer_pipeline import Pipeline as Pipeline
 from podium.layers.preprocessing._lookup_layers import IntegerLookup as IntegerLookup
 from podium.layers.preprocessing._lookup_layers import StringLookup as StringLookup
 from podium.layers.preprocessing._mel_spectrogram import MelSpectrogram as MelSpectrogram
-from podium.layers.preprocessing._layer_pipeline import Pipeline as Pipeline
 from podium.layers.preprocessing._normalization import Normalization as Normalization
 from podium.layers.preprocessing._rescaling import Rescaling as Rescaling
 from podium.layers.preprocessing._stft_spectrogram import STFTSpectrogram as STFTSpectrogram

@@ -13,14 +13,17 @@ of attributes. `tests/layers/test_variable_collection.py` guards this.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from podium.core import SeedGenerator, Variable
 from podium.metrics import Metric
 
 if TYPE_CHECKING:
     from podium.layers._layer import Layer
+
+_T = TypeVar("_T")
 
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 _MUTABLE_CONTAINERS = (list, dict, set)
@@ -65,9 +68,11 @@ class VariableTracker:
     Attributes:
         contents: What the last search found.
         num_changes: How many changes of attributes have been reported.
+        untracked: The names of attributes that are not searched.
     """
 
     def __init__(self) -> None:
+        self.untracked: frozenset[str] = frozenset()
         self.contents = _NOT_SEARCHED_YET
         self.num_changes = 0
         self._added_variables: list[Variable] = []
@@ -103,7 +108,7 @@ class VariableTracker:
         """Search a layer's attributes, in the order in which they were set."""
         num_changes, num_attributes = self.num_changes, len(attributes)
         containers: list[_Fingerprint] = []
-        leaves = _attribute_leaves(attributes, _NOT_SEARCHED, containers)
+        leaves = _attribute_leaves(attributes, _NOT_SEARCHED | self.untracked, containers)
         self.contents = TrackedObjects(
             unique_objects([*self._added_variables, *_instances(leaves, Variable)]),
             unique_objects(_instances(leaves, layer_type)),
@@ -118,6 +123,24 @@ class VariableTracker:
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for copies, which search their own attributes."""
         return {**vars(self), "contents": _NOT_SEARCHED_YET}
+
+
+def no_automatic_dependency_tracking(method: Callable[..., _T]) -> Callable[..., _T]:
+    """Decorate a method of a layer: the attributes that it sets are not searched for Variables,
+    sublayers and metrics.
+    """
+
+    @functools.wraps(method)
+    def run(self: Layer, *args: Any, **kwargs: Any) -> _T:
+        before = dict(vars(self))
+        result = method(self, *args, **kwargs)
+        now = vars(self).items()
+        names = {name for name, value in now if before.get(name, now) is not value}
+        self._tracker.untracked |= names
+        self._tracker.mark_changed()
+        return result
+
+    return run
 
 
 def _attribute_leaves(

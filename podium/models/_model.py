@@ -66,6 +66,7 @@ from podium.models.training._argument_checks import (
     check_verbose,
     limit_epochs,
     seconds_of,
+    show_keywords,
 )
 from podium.models.training._input_checks import (
     RUNS,
@@ -380,6 +381,7 @@ class Model(Layer):
 
     # --- training, evaluation, prediction
 
+    @show_keywords(*_WORKER_ARGUMENTS)
     def fit(
         self,
         x: Tree = None,
@@ -548,6 +550,7 @@ class Model(Layer):
                 callback_list.on_train_end(logs)
             return history
 
+    @show_keywords(*_WORKER_ARGUMENTS)
     def evaluate(
         self,
         x: Tree = None,
@@ -594,6 +597,7 @@ class Model(Layer):
             logs = evaluate_all(self, data, self._make_callbacks(callbacks, verbose, data))
             return logs if return_dict else logs_to_list(logs, self.metrics_names)
 
+    @show_keywords(*_WORKER_ARGUMENTS)
     def predict(
         self,
         x: Tree = None,
@@ -665,6 +669,7 @@ class Model(Layer):
         latest = self._telemetry
         return make_telemetry(latest) if isinstance(latest, Recorder) else latest
 
+    @show_keywords(*_WORKER_ARGUMENTS)
     def predict_iter(
         self,
         x: Tree = None,

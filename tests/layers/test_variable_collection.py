@@ -275,3 +275,25 @@ def test_attributes_that_are_metrics_are_listed_before_added_ones():
     x, y = np.full((4, 1), 2.0, "float32"), np.zeros((4, 1), "float32")
     assert model.evaluate(x, y, verbose=0)[1:] == [2.0, 8.0]
     assert model.metrics_names == ["loss", "attribute", "added"]
+
+
+def test_attributes_of_a_method_without_tracking_are_not_searched():
+    from podium.layers.internal import no_automatic_dependency_tracking
+
+    class Wrapped(layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.own = layers.Dense(2)
+            self.add_other()
+
+        @no_automatic_dependency_tracking
+        def add_other(self):
+            """Add a layer that is somebody else's."""
+            self.others = [layers.Dense(3)]
+            return len(self.others)
+
+    layer = Wrapped()
+    assert layer.add_other() == 1 and Wrapped.add_other.__doc__.startswith("Add a layer")
+    for part in (layer.own, *layer.others):
+        part.build((None, 4))
+    assert [tuple(weight.shape) for weight in layer.weights] == [(4, 2), (2,)]

@@ -181,3 +181,24 @@ def test_states_of_another_form_are_refused():
     model.make_train_function(force=True)
     with pytest.raises(ValueError, match="returned 0 values of trainable_variables; it was given"):
         model.fit(X, Y, verbose=0)
+
+
+def test_step_that_passes_its_arguments_on_has_the_form_of_the_other_method():
+    class Named(Stateless):
+        def stateless_train_step(self, state, data):
+            return super().train_step(state, data)
+
+        def train_step(self, *args, **kwargs):
+            return self.stateless_train_step(*args, **kwargs)
+
+    class Stateful(podium.Model):
+        def train_step(self, *args):
+            return super().train_step(*args)
+
+    losses = []
+    for cls in (Named, Stateful):
+        inputs = podium.Input((3,))
+        model = cls(inputs, layers.Dense(1, kernel_initializer="ones")(inputs))
+        model.compile("sgd", "mse")
+        losses.append(model.fit(X, Y * 2, batch_size=8, shuffle=False, verbose=0).history["loss"])
+    np.testing.assert_allclose(*losses, rtol=1e-5)

@@ -4,6 +4,7 @@ rejected.
 
 import base64
 import importlib
+import io
 import json
 import marshal
 import os
@@ -473,3 +474,24 @@ def test_objects_survive_serialization():
         podium.saving.serialize_keras_object(object())
     with pytest.raises(TypeError, match="no name to find it again"):
         podium.saving.serialize_keras_object(lambda x: x)
+
+
+def test_archives_are_written_to_and_read_from_file_objects(tmp_path):
+    model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
+    model.compile("adam", "mse")
+    file = io.BytesIO()
+    podium.saving.save_model(model, file)
+    same = podium.saving.load_model(io.BytesIO(file.getvalue()))
+    np.testing.assert_array_equal(same.get_weights()[0], model.get_weights()[0])
+    assert type(same.optimizer) is podium.optimizers.Adam
+    path = tmp_path / "model.keras"
+    model.save(path)
+    with open(path, "rb") as opened:
+        same = podium.saving.load_model(opened, compile=False)
+    np.testing.assert_array_equal(same.get_weights()[0], model.get_weights()[0])
+    with pytest.raises(TypeError, match="save_format='h5'; a path was expected"):
+        podium.saving.save_model(model, io.BytesIO(), save_format="h5")
+    with pytest.raises(TypeError, match=r"load_model was given 3; a path was expected"):
+        podium.saving.load_model(3)
+    with pytest.raises(ValueError, match=r"'<file object>' is not a model"):
+        podium.saving.load_model(io.BytesIO(b"nothing"))

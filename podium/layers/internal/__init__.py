@@ -23,6 +23,11 @@ from podium.layers._shared_layers import number_shared_layers as number_shared_l
 # Makes layers of one number one layer in a `with` block.
 from podium.layers._shared_layers import share_layers as share_layers
 
+# Keras's decorator of methods whose attributes are not searched for Variables.
+from podium.layers._variable_tracker import (
+    no_automatic_dependency_tracking as no_automatic_dependency_tracking,
+)
+
 # Counts the layers of this process that got other weights after they were built.
 from podium.layers._weight_changes import count_weight_changes as count_weight_changes
 

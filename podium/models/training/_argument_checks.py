@@ -8,12 +8,31 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from podium.core import closest_match, max_epochs, warn_user
 from podium.core.internal import check_int
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+
 _RENAMED = {"nb_epoch": "epochs", "show_accuracy": "metrics"}  # names of Keras 1
+
+
+def show_keywords(*names: str) -> Callable[[_F], _F]:
+    """Decorate a method that accepts only some keyword arguments as `**kwargs`: Python shows these
+    in its signature, with None as the default. Libraries filter the arguments that they pass on by
+    the signature.
+    """
+
+    def decorate(method: _F) -> _F:
+        signature = inspect.signature(method)
+        parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters += [inspect.Parameter(name, kind, default=None) for name in names]
+        vars(method)["__signature__"] = signature.replace(parameters=parameters)
+        return method
+
+    return decorate
 
 
 def check_keywords(

@@ -8,7 +8,7 @@ all Variables, drops what it writes to Variables on the way, and assigns what it
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -37,10 +37,24 @@ _REQUIRED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONA
 
 
 def takes_state(step: Callable[..., Any]) -> bool:
-    """Return whether a step has the arguments `(state, data)`."""
+    """Return whether a step has the arguments `(state, data)`, or passes all of its arguments on to
+    a method that has.
+    """
     parameters = inspect.signature(step).parameters.values()
     required = [p for p in parameters if p.kind in _REQUIRED and p.default is p.empty]
+    owner, code = getattr(step, "__self__", None), getattr(step, "__code__", None)
+    if not required and owner is not None and code is not None and _passes_all(parameters):
+        called = [getattr(type(owner), name, None) for name in code.co_names]
+        return any(inspect.isfunction(each) and _has_state_and_data(each) for each in called)
     return len(required) == 2
+
+
+def _passes_all(parameters: Iterable[inspect.Parameter]) -> bool:
+    return any(p.kind is p.VAR_POSITIONAL for p in parameters)
+
+
+def _has_state_and_data(method: Callable[..., Any]) -> bool:
+    return list(inspect.signature(method).parameters)[1:] == ["state", "data"]
 
 
 def accept_stateless(model: Model, step: Callable[..., Any], kind: str) -> Callable[[Tree], Any]:

@@ -6,6 +6,7 @@ first bytes. Weights alone are in `_weights_file.py`.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Mapping
@@ -87,7 +88,7 @@ def check_suffix(caller: str, filepath: str) -> None:
 
 def save_model(
     model: SavableModel,
-    filepath: PathLike,
+    filepath: PathLike | BinaryIO,
     overwrite: bool = True,
     save_format: str | None = None,
     **kwargs: Any,
@@ -100,7 +101,7 @@ def save_model(
 
     Args:
         model: The model.
-        filepath: The path; its directory must exist.
+        filepath: The path; its directory must exist. A binary file object gets a `.keras` archive.
         overwrite: Whether an existing file may be replaced.
         save_format: "keras" or "h5", to override the name, or for one without an extension. "tf"
             writes a SavedModel, a directory that TensorFlow can serve and `load_model` rebuilds; it
@@ -123,7 +124,6 @@ def save_model(
         >>> bool(np.all(same.get_weights()[0] == model.get_weights()[0]))
         True
     """
-    target = os.fsdecode(filepath)
     if not isinstance(model, Layer) or not hasattr(model, "get_layer"):
         raise TypeError(f"save was given {model!r}; a model was expected.")
     unknown = kwargs.keys() - {
@@ -141,6 +141,15 @@ def save_model(
     if save_format is not None:
         check_choice("save_format", save_format, ["h5", "hdf5", "keras", "tf"])
     with_optimizer = kwargs.get("include_optimizer", True)
+    if not isinstance(filepath, (str, bytes, os.PathLike)):
+        _check_file_object("save", filepath, "write", save_format)
+        _warn_about_losses(model)
+        texts, image = _make_archive(model, with_optimizer)
+        content = io.BytesIO()
+        write_archive(content, texts, image)
+        filepath.write(content.getbuffer())
+        return
+    target = os.fsdecode(filepath)
     if save_format == "tf":
         _save_for_tensorflow(model, target, overwrite, with_optimizer, kwargs.get("signatures"))
         return
@@ -164,7 +173,9 @@ def save_model(
             with atomic_write("save", path) as file:
                 image.write(file)
             return
-        _save_archive(model, path, with_optimizer)
+        texts, image = _make_archive(model, with_optimizer)
+        with atomic_write("save", path) as file:
+            write_archive(file, texts, image)
 
 
 def _save_for_tensorflow(
@@ -200,12 +211,20 @@ def _runs_keras_2_script() -> bool:
     return module is not None and module.__name__.startswith("podium.")
 
 
-def _save_archive(model: SavableModel, path: str, with_optimizer: bool) -> None:
+def _check_file_object(caller: str, file: object, method: str, save_format: str | None) -> None:
+    if not hasattr(file, method) or save_format not in (None, "keras"):
+        raise TypeError(
+            f"{caller} was given {file!r}"
+            f"{'' if save_format is None else f' and save_format={save_format!r}'}; a path was "
+            "expected, or, for a `.keras` archive, a binary file object such as io.BytesIO()."
+        )
+
+
+def _make_archive(model: SavableModel, with_optimizer: bool) -> tuple[Any, Any]:
+    """Return the texts and the weights of a `.keras` archive."""
     members = config_members(model, with_optimizer)
     image = state_to_hdf5(model, with_optimizer and members.has_compile_config)
-    texts = members.texts | asset_members(model)
-    with atomic_write("save", path) as file:
-        write_archive(file, texts, image)
+    return members.texts | asset_members(model), image
 
 
 def _warn_about_losses(model: SavableModel) -> None:
@@ -226,7 +245,7 @@ def _warn_about_losses(model: SavableModel) -> None:
 
 
 def load_model(
-    filepath: PathLike,
+    filepath: PathLike | BinaryIO,
     custom_objects: Mapping[str, Any] | None = None,
     compile: bool = True,
     safe_mode: bool = True,
@@ -238,8 +257,8 @@ def load_model(
     of `custom_objects`.
 
     Args:
-        filepath: The file, or the directory of a SavedModel. The format is detected from the
-            contents, not from the name.
+        filepath: The file, or the directory of a SavedModel; or a binary file object, which is
+            read from its start. The format is detected from the contents, not from the name.
         custom_objects: Your own classes and functions by name. The function of a Lambda layer may
             be given under the layer's name.
         compile: Whether to compile the model as it was, and to restore the optimizer's state.
@@ -258,23 +277,38 @@ def load_model(
         Traceback (most recent call last):
         FileNotFoundError: load_model was given 'nowhere.keras'; there is no such file.
     """
+    if not isinstance(filepath, (str, bytes, os.PathLike)):
+        _check_file_object("load_model", filepath, "read", None)
+        return _load_open_file("<file object>", filepath, custom_objects, compile, False)
     path = os.fsdecode(filepath)
     if contains_saved_model(path):
         with custom_object_scope(custom_objects or {}):
             return load_saved_model(path, compile)
     with open_regular_file("load_model", path) as raw:
-        start = raw.read(len(HDF5_MAGIC))
-        raw.seek(0)
-        size = os.fstat(raw.fileno()).st_size
-        with custom_object_scope(custom_objects or {}), file_budget(size):
+        return _load_open_file(path, raw, custom_objects, compile, True)
+
+
+def _load_open_file(
+    path: str,
+    raw: BinaryIO,
+    custom_objects: Mapping[str, Any] | None,
+    compile: bool,
+    has_path: bool,
+) -> Any:
+    size = raw.seek(0, os.SEEK_END)
+    raw.seek(0)
+    start = raw.read(len(HDF5_MAGIC))
+    raw.seek(0)
+    with custom_object_scope(custom_objects or {}), file_budget(size):
+        if has_path:
             check_sidecar(path, raw)
-            try:
-                if start.startswith(MAGIC):
-                    return _load_archive(path, raw, compile)
-                if start == HDF5_MAGIC:
-                    return load_legacy(path, raw, compile)
-            except (InvalidFileError, FileBudgetError) as error:
-                raise ValueError(name_path(path, error)) from None
+        try:
+            if start.startswith(MAGIC):
+                return _load_archive(path, raw, compile)
+            if start == HDF5_MAGIC:
+                return load_legacy(path, raw, compile)
+        except (InvalidFileError, FileBudgetError) as error:
+            raise ValueError(name_path(path, error)) from None
     what = (
         "is empty"
         if not start
