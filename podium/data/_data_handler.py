@@ -70,6 +70,7 @@ class DataHandler(PublicRepr):
             values that the model cannot use.
         shuffle_seed: Determines the order of shuffled arrays. By default it is drawn;
             `set_random_seed` makes it repeatable.
+        transform: Applied to each batch of arrays when it is read.
 
     Attributes:
         steps_per_execution: The number of steps of an execution, except the last one of an epoch.
@@ -116,6 +117,7 @@ class DataHandler(PublicRepr):
         max_steps: int | None = None,
         check: Callable[[Tree], None] | None = None,
         shuffle_seed: int | None = None,
+        transform: Callable[[Tree], Tree] | None = None,
     ):
         names = ARGUMENT_NAMES[check_choice("caller", caller, list(ARGUMENT_NAMES))]
         most_steps = max_steps_per_epoch()
@@ -163,8 +165,7 @@ class DataHandler(PublicRepr):
         self._requested_steps = steps = self._adapter.limit_steps(steps, most_steps)
         self._inferred_steps = self._adapter.get_size() if steps is None else steps
         self._first_epoch = self._initial_epoch
-        passes = 2 if caller == "validation" else self.num_epochs
-        self._adapter.keep_on_device(device_budget(), passes)
+        self._keep_on_device_unless(transform, 2 if caller == "validation" else self.num_epochs)
         self._reader = self._make_reader(same_lengths, check)
         self._elements: Iterable[Tree] | None = None
         self._iterator: Iterator
@@ -506,6 +507,13 @@ class DataHandler(PublicRepr):
         return self._adapter
 
     # --- implementation
+
+    def _keep_on_device_unless(self, transform: Callable[[Tree], Tree] | None, passes: int) -> None:
+        """Keep the data on the device if they fit, unless each batch is transformed on the host."""
+        if transform is None:
+            self._adapter.keep_on_device(device_budget(), passes)
+        else:
+            self._transform = transform  # arrays have no other one
 
     def _make_reader(
         self, same_lengths: bool, check: Callable[[Tree], None] | None

@@ -16,7 +16,7 @@ import numpy as np
 
 from podium._typing import Tree
 from podium.core import KerasTensor, Tensor, Variable, convert_to_tensor, map_structure, tree_leaves
-from podium.core.internal import override, register_thread_local
+from podium.core.internal import is_string_dtype, override, register_thread_local
 
 
 class _Calls(threading.local):
@@ -130,6 +130,7 @@ def convert_arguments(value: Tree, compute_dtype: str | None) -> Tree:
         if (
             compute_dtype is not None
             and leaf.dtype != compute_dtype
+            and not is_string_dtype(leaf.dtype)
             and jax.numpy.issubdtype(leaf.dtype, np.floating)
         ):
             mask = getattr(leaf, "_keras_mask", None)

@@ -128,6 +128,9 @@ class Layer:
     # Whether all weights exist after `build`. (A model may wait for its layers.)
     _build_is_final = True
 
+    # Whether the arguments of a call pass through `_prepare_inputs` first: text, in models.
+    _prepares_inputs = False
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "build" in vars(cls):
@@ -235,6 +238,8 @@ class Layer:
     def __call__(self, *args: Any, **kwargs: Any) -> Tree:
         """Build the layer if needed, then compute the outputs."""
         self._check_initialized()
+        if self._prepares_inputs:
+            args = self._prepare_inputs(args)
         signature = self._call_signature
         # A `call` without this argument still passes it on to the layers inside.
         training = None if signature.has_training else kwargs.pop("training", None)
@@ -264,6 +269,10 @@ class Layer:
         else:
             outputs, masks = self._run(arguments, training)
         return attach_masks(outputs, masks)
+
+    def _prepare_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the positional arguments of a call in the form in which they are used."""
+        return args
 
     @property
     def _cast_to(self) -> str | None:

@@ -26,9 +26,18 @@ class Graph:
         name: The model's name, for messages.
         cast_inputs: Whether values are cast to the dtypes of the inputs; False if the caller did
             not choose those dtypes.
+        unique_names: Whether layers must have different names; False for a part of a graph, or for
+            one with the layers of the models inside of it.
     """
 
-    def __init__(self, inputs: Tree, outputs: Tree, name: str, cast_inputs: bool = True):
+    def __init__(
+        self,
+        inputs: Tree,
+        outputs: Tree,
+        name: str,
+        cast_inputs: bool = True,
+        unique_names: bool = True,
+    ):
         self.inputs, self.outputs, self._name = inputs, outputs, name
         self.result = unwrap_single(outputs)  # the structure that a call returns
         self.flat_inputs = _flatten_symbols("inputs", inputs, name)
@@ -38,7 +47,8 @@ class Graph:
         self.steps = self._sort_steps()
         # Each layer once, in Keras's order.
         self.layers: list[Layer] = [step for step in self.steps if not isinstance(step, Node)]
-        self._check_layer_names()
+        if unique_names:
+            self._check_layer_names()
 
     def _sort_nodes(self) -> list[Node]:
         """List the nodes that the outputs need, each after the nodes it needs itself."""

@@ -21,6 +21,7 @@ from podium.core import (
     tree_leaves,
     warn_user,
 )
+from podium.core.internal import as_text_array, is_string_dtype, is_text
 from podium.layers import InputLayer
 
 
@@ -150,7 +151,9 @@ class GraphInputs:
                 f"`Input(shape={symbol.shape[1:]}, optional=True)`."
             )
 
-    def _convert(self, symbol: KerasTensor, value: TensorLike) -> Tensor | KerasTensor:
+    def _convert(self, symbol: KerasTensor, value: TensorLike) -> Any:
+        if is_string_dtype(symbol.dtype):
+            return self._convert_text(symbol, value)
         mask = getattr(value, "_keras_mask", None)
         tensor = convert_to_tensor(value, symbol.dtype if self._cast else None)
         sizes = self._check_shape(symbol, tensor)
@@ -161,6 +164,20 @@ class GraphInputs:
         if mask is not None and tensor is not value:
             tensor._keras_mask = mask
         return tensor
+
+    def _convert_text(self, symbol: KerasTensor, value: Any) -> Any:
+        """Return text as an array of strings of the rank of its `Input`."""
+        if isinstance(value, KerasTensor):
+            return value
+        if not is_text(value):
+            raise TypeError(
+                f"Model {self._model_name!r} was given {_describe(value)} for the input "
+                f"{symbol.name!r}, which was declared with dtype='string': text was expected, as "
+                "an array or a list of strings."
+            )
+        array = as_text_array(value, symbol.name)
+        sizes = self._check_shape(symbol, array)
+        return array[..., None] if sizes > 0 else array[..., 0] if sizes < 0 else array
 
     def _check_shape(self, symbol: KerasTensor, value: Any) -> int:
         """Return 1 if a last axis of size 1 has to be added, -1 if it has to be removed, else 0.

@@ -23,13 +23,13 @@ from podium.core import (
     KerasTensor,
     Tensor,
     Variable,
+    is_symbolic,
     map_structure,
     unknown_choice,
 )
 from podium.data import (
     DataHandler,
     StepsPerExecution,
-    train_validation_split,
     unpack_x_y_sample_weight,
 )
 from podium.distribute import (
@@ -46,6 +46,7 @@ from podium.metrics import Metric
 from podium.models._graph import Graph, unwrap_single
 from podium.models._model_config import graph_config, model_from_graph_config
 from podium.models._summary import print_summary
+from podium.models._text_part import TextPart, split_text_part
 from podium.models.compile._compile_config import compile_config, compile_from_config
 from podium.models.compile._compile_state import (
     CompileState,
@@ -96,6 +97,7 @@ from podium.models.training._running_logs import RunningLogs
 from podium.models.training._stateless_steps import accept_stateless, compute_loss_and_updates
 from podium.models.training._step_counter import StepCounter
 from podium.models.training._step_functions import Counters, make_logged_step, make_predict_step
+from podium.models.training._text_sources import prepare_source, split_rows
 from podium.models.training._training_run import TrainingRun
 from podium.models.training._validator import Validator
 from podium.models.training._warm_up import warm_up
@@ -178,6 +180,7 @@ class Model(Layer):
         self._graph_layers: list[Layer] = []
         self._symbolic_losses: list[KerasTensor] = []
         self._symbols_to_build: Tree = None  # the inputs of the call that builds the model
+        self._text_part: TextPart | None = None  # what runs on the host
         self._loss_graph: Graph | None = None  # with the symbolic losses as further outputs
         self.stop_training = False
         self.history: History | None = None
@@ -199,10 +202,30 @@ class Model(Layer):
     def _use_graph(self, graph: Graph) -> None:
         self._graph = graph
         self._graph_layers = graph.layers
+        self._use_text_part(split_text_part(graph, self.name))
         self.built = True
         # Each layer is an entry of its own on a tape, so that outputs inside the graph can be
         # sources of gradients.
         self._records_layers_inside = self._records_layers_inside or type(self).call is Model.call
+
+    def _use_text_part(self, text_part: TextPart | None) -> None:
+        self._text_part = text_part
+        self._prepares_inputs = text_part is not None
+
+    def _prepare_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the arguments of a call with the results of the text part for the inputs."""
+        if self._text_part is None or not args:
+            return args
+        return (self._text_part.prepare(args[0]), *args[1:])
+
+    def _symbolic_outputs(
+        self, arguments: dict[str, Any], training: bool | None
+    ) -> tuple[Tree, list[Any] | None]:
+        """Return the symbolic outputs of a call; a graph with text cannot be traced for them."""
+        if self._text_part is None or self._graph is None:
+            return super()._symbolic_outputs(arguments, training)
+        outputs = self._graph.run(arguments[self._call_signature.first or "inputs"])
+        return map_structure(lambda output: KerasTensor(output.shape, output.dtype), outputs), None
 
     if TYPE_CHECKING:
         # A subclass has the arguments it needs; checkers accept any override of this signature.
@@ -241,9 +264,12 @@ class Model(Layer):
                 f"{type(self).__name__} has no `call` method and was not created from `inputs` and "
                 "`outputs`. Define `call(self, inputs)`."
             )
+        graph = self._graph if self._loss_graph is None else self._loss_graph
+        if self._text_part is not None and not is_symbolic(inputs):
+            graph = self._text_part.numeric
         if self._loss_graph is None:
-            return self._graph.run(inputs, mask)
-        outputs, losses = self._loss_graph.run(inputs, mask)
+            return graph.run(inputs, mask)
+        outputs, losses = graph.run(inputs, mask)
         super().add_loss(losses)
         return outputs
 
@@ -264,6 +290,7 @@ class Model(Layer):
             self._loss_graph = Graph(
                 self._graph.inputs, [self._graph.result, self._symbolic_losses], self.name
             )
+            self._use_text_part(split_text_part(self._loss_graph, self.name))
         super().add_loss(
             [value for value in values if not isinstance(value, KerasTensor)], **options
         )
@@ -475,8 +502,8 @@ class Model(Layer):
         epochs = limit_epochs(epochs)
         with record_run(self, "fit") as recorder, hold_model(self, "fit"):
             if validation_split:
-                (x, y, sample_weight), validation_data = train_validation_split(
-                    (x, y, sample_weight), validation_split
+                (x, y, sample_weight), validation_data = split_rows(
+                    self, (x, y, sample_weight), validation_split
                 )
             worker_iterator = None
             if reads_on_workers(self.distribute_strategy, x):
@@ -1087,17 +1114,19 @@ class Model(Layer):
         default_step = getattr(type(self), f"{kind}_step") is getattr(Model, f"{kind}_step")
         needs_target = kind != "predict"
         check = BatchCheck(self, needs_target) if is_checked and default_step else None
+        source, transform = prepare_source(self, x) if is_checked else (x, None)
         data = DataHandler(
-            x,
+            source,
             y,
             sample_weight,
-            batch_size=num_samples(x) if caller.endswith("_on_batch") else batch_size,
+            batch_size=num_samples(source) if caller.endswith("_on_batch") else batch_size,
             steps_per_epoch=steps,
             steps_per_execution=steps_per_execution or self._steps_per_execution,
             caller=arguments_of,
             output_names=layer_names(self.output) if self.outputs else None,
             same_lengths=default_step,
             check=check,
+            transform=transform,
             **options,
         )
         if not is_checked:  # the workers read the batches
@@ -1106,7 +1135,7 @@ class Model(Layer):
             build_from_batch(self, data.peek())
             check.begin()
         check_batch(self, data.peek(), caller, default_step, needs_target)
-        if default_step:
+        if default_step and source is x:
             check_indices_of_embeddings(self, x)
         if needs_target:
             check_labels(self, y)

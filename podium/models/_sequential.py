@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, cast
 
+import numpy as np
+
 from podium._typing import Config
 from podium.core import KerasTensor, custom_object_scope, tree_leaves
+from podium.core.internal import as_text_array, is_text
 from podium.layers import Input, InputLayer, Layer
 from podium.layers.internal import (
     is_shape,
@@ -116,6 +119,7 @@ class Sequential(Model):
     def _rebuild(self) -> None:
         """Create the graph if the shape of the input is known; otherwise the first call does it."""
         self._graph, self._graph_layers, self.built = None, [], False
+        self._text_part, self._prepares_inputs = None, type(self).call is Sequential.call
         if len(self._stack) > 1 and isinstance(self._stack[0], InputLayer):
             start = symbol = self._stack[0].output
             for layer in self._stack[1:]:
@@ -141,6 +145,16 @@ class Sequential(Model):
             symbols = map_shapes(lambda shape: KerasTensor(shape, self.compute_dtype), input_shape)
             self._call_layers(symbols)
             self.built, self.built_shape = True, input_shape
+
+    def build_for_text(self, input_shape: Sequence[int | None]) -> None:
+        """Create all weights for text of this shape, which includes the batch axis."""
+        start = Input(batch_shape=(None, *input_shape[1:]), dtype="string")
+        self._use_graph(Graph(start, self._call_layers(start), self.name))
+
+    def _prepare_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self._graph is None and self._stack and args and is_text(args[0]):
+            self.build_for_text(np.shape(as_text_array(args[0], "inputs")))
+        return super()._prepare_inputs(args)
 
     def _check_matches(self, input_shape: Sequence[Any]) -> None:
         """Raise if the shapes that `build` is given differ from that of the model's input."""

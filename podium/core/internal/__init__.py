@@ -205,5 +205,8 @@ from podium.core.tensor._text import set_tensorflow_mode as set_tensorflow_mode
 # Returns text of any form as an array of Python strings.
 from podium.core.tensor._text_arrays import as_text_array as as_text_array
 
+# Returns whether a dtype is that of text.
+from podium.core.tensor._text_arrays import is_string_dtype as is_string_dtype
+
 # Returns whether a value is text, or an array or list of it.
 from podium.core.tensor._text_arrays import is_text as is_text

@@ -20,6 +20,7 @@ from podium.core._public_repr import PublicRepr
 from podium.core._tree import map_structure, preserve_key_order, tree_leaves
 from podium.core.tensor._dtypes import standardize_dtype
 from podium.core.tensor._operators import Operators
+from podium.core.tensor._text_arrays import StringDType, is_string_dtype
 
 # Sizes that replace None when shapes are inferred, in pairs. A dimension that differs between the
 # two of a pair is None in the result. Layers inside are built during the first of the two, with
@@ -35,7 +36,7 @@ class KerasTensor(Operators["KerasTensor"]):
 
     Args:
         shape: The shape with the batch dimension; None for unknown sizes.
-        dtype: The dtype, float32 by default.
+        dtype: The dtype, float32 by default; "string" for text.
         name: A name, by default `keras_tensor`, `keras_tensor_1`, ...
 
     Example:
@@ -48,7 +49,7 @@ class KerasTensor(Operators["KerasTensor"]):
         self, shape: ShapeLike, dtype: DTypeLike | None = "float32", name: str | None = None
     ):
         self.shape: SymbolicShape = _check_shape(shape)
-        self.dtype: np.dtype[Any] = np.dtype(jax.numpy.dtype(standardize_dtype(dtype)))
+        self.dtype: np.dtype[Any] = _as_dtype(dtype)
         self.name = name or auto_name("keras_tensor")
         self.node: Node | None = None  # the Node that computes this value
         self.index = 0  # the position among the Node's outputs
@@ -94,6 +95,12 @@ class KerasTensor(Operators["KerasTensor"]):
     def numpy(self) -> np.ndarray[Any, Any]:
         """Raise a TypeError: a symbolic value has no data."""
         raise self._no_data_error("numpy()")
+
+
+def _as_dtype(dtype: DTypeLike | None) -> Any:
+    if is_string_dtype(dtype):
+        return StringDType()
+    return np.dtype(jax.numpy.dtype(standardize_dtype(dtype)))
 
 
 def _flatten(symbol: KerasTensor) -> NoReturn:
@@ -176,6 +183,13 @@ def symbolic_outputs(fn: AnyFunction, args: tuple[Any, ...], kwargs: Mapping[str
     unknown; more often if it fails for the sizes that replace unknown ones.
     """
     values = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, KerasTensor)]
+    texts = [value.name for value in values if is_string_dtype(value.dtype)]
+    if texts:
+        raise TypeError(
+            f"{texts[0]!r} is text (dtype string), which only the preprocessing layers accept: "
+            "StringLookup, TextVectorization, Hashing, HashedCrossing. Pass it to one of them "
+            "first."
+        )
 
     def infer_shapes(placeholder_size: int | None) -> Tree:
         specs = [

@@ -13,6 +13,30 @@ import numpy as np
 _TEXT_KINDS = "UST"  # NumPy's kinds of strings: of fixed size, bytes, of any size
 
 
+class StringDType:
+    """The dtype of symbolic text. It equals its name, as NumPy's dtypes do."""
+
+    name = "string"
+    kind = "T"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StringDType) or (isinstance(other, str) and other == self.name)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return "dtype('string')"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def is_string_dtype(dtype: object) -> bool:
+    """Return whether a dtype, or its name, is that of text."""
+    return dtype in ("string", str) or getattr(dtype, "name", None) == "string"
+
+
 def is_text(value: object) -> bool:
     """Return whether a value is a string, or an array or a nested list that starts with one."""
     while isinstance(value, (list, tuple)) and value:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from podium._typing import Config, DTypeLike, ShapeLike, SymbolicShape
-from podium.core import KerasTensor, Node, standardize_dtype
+from podium.core import KerasTensor, Node
 from podium.core.internal import check_bool
 from podium.layers._layer import Layer
 
@@ -17,7 +17,7 @@ class InputLayer(Layer):
     Args:
         shape: The shape without the batch dimension, with None for dimensions of any size.
         batch_size: The static batch size, if there is one.
-        dtype: The dtype of the values, float32 by default.
+        dtype: The dtype of the values, float32 by default; "string" for text.
         batch_shape: The shape with the batch dimension, instead of `shape`.
         name: The name of the layer.
         sparse: Not supported; accepted as None or False.
@@ -76,7 +76,7 @@ class InputLayer(Layer):
             _check_shape_and_dtype(input_tensor, batch_shape, batch_size, dtype)
             self._tensor = input_tensor
         elif batch_shape is not None:
-            self._tensor = KerasTensor(batch_shape, standardize_dtype(dtype), name=self.name)
+            self._tensor = KerasTensor(batch_shape, dtype, name=self.name)
         else:
             raise ValueError(
                 "Input needs a shape: `Input(shape=(28, 28, 1))`, without the batch dimension."
@@ -125,7 +125,7 @@ def _check_shape_and_dtype(
     dtype: DTypeLike | None,
 ) -> None:
     """Raise unless a tensor has the shape and the dtype that were passed with it."""
-    shape, dtype_name = None, None if dtype is None else standardize_dtype(dtype)
+    shape, dtype_name = None, None if dtype is None else KerasTensor((), dtype).dtype.name
     if batch_shape is not None:
         shape = (batch_shape,) if isinstance(batch_shape, int) else tuple(batch_shape)
         if shape[:1] == (None,) and batch_size is None:
@@ -157,7 +157,8 @@ def Input(
         shape: The shape without the batch dimension (an int for one dimension), with None for
             dimensions of any size.
         batch_size: The static batch size, if there is one.
-        dtype: The dtype of the values, float32 by default.
+        dtype: The dtype of the values, float32 by default; "string" for text, which the
+            preprocessing layers of a model compute with on the host, ahead of its compiled part.
         sparse: Not supported; accepted as None or False.
         batch_shape: The shape with the batch dimension, instead of `shape`.
         name: The name of the input, used as key in dictionaries of inputs.

@@ -33,14 +33,14 @@ class HostLayer(Layer):
     """
 
     encoding = "utf-8"  # how bytes are decoded
+    _prepares_inputs = True
 
     def __init__(self, **kwargs: Any):
         # Numbers are not cast to the compute dtype: in bfloat16 257 would become 256.
         super().__init__(autocast=False, **kwargs)
 
-    def __call__(self, inputs: Tree, *args: Any, **kwargs: Any) -> Tree:
-        """Call the layer on text or numbers: arrays, nested lists, Tensors or symbolic values."""
-        return super().__call__(self._protect(inputs), *args, **kwargs)
+    def _prepare_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (self._protect(args[0]), *args[1:]) if args else args
 
     def _protect(self, inputs: Tree) -> Tree:
         """Return the inputs with `HostArray`s in the place of what only the host can hold."""

@@ -281,6 +281,7 @@ class IndexLookup(HostLayer):
     def compute_output_spec(self, inputs: KerasTensor) -> KerasTensor:
         """Return the spec of the outputs for a symbolic input."""
         dtype = "int64" if self.output_mode == "int" else floatx()
+        dtype = self.vocabulary_dtype if self.invert else dtype
         return KerasTensor(self.compute_output_shape(inputs.shape), dtype)
 
     def get_config(self) -> Config:

@@ -91,7 +91,9 @@ def check_batch(
     x, y, _ = unpack_x_y_sample_weight(batch)
     if needs_target and y is None:
         _check_not_named_parts(model, x)
-    if model._graph is not None:
+    if model._text_part is not None:
+        model._text_part.numeric.check(x)
+    elif model._graph is not None:
         model._graph.check(x)
     if needs_target and y is None and model.loss is not None:
         raise ValueError(
