@@ -93,6 +93,17 @@ def test_boxes_outside_of_the_image_get_the_label_minus_1():
     assert outputs["labels"].numpy().tolist() == [1, -1]
 
 
+def test_transformations_of_one_image_keep_its_rank():
+    boxes = {"boxes": np.array([[2, 1, 4, 3], [6, 4, 8, 6]]), "labels": np.array([[1, 2]])}
+    layer = layers.RandomTranslation(0.5, 0.5, bounding_box_format="xyxy", fill_mode="constant")
+    transformation = {"translations": np.array([[1.0, 2.0]], "float32"), "input_shape": (10, 8, 3)}
+    moved = layer.transform_bounding_boxes(boxes, transformation)
+    assert moved["boxes"].numpy().tolist() == [[3, 3, 5, 5], [7, 6, 8, 8]]
+    assert moved["labels"].numpy().tolist() == [[1, 2]]
+    image = layer.transform_images(np.ones((10, 8, 3)), transformation)
+    assert image.shape == (10, 8, 3) and image.numpy().sum() == 8 * 7 * 3
+
+
 def test_half_of_the_images_are_flipped():
     images = np.tile(np.arange(2.0).reshape(1, 1, 2, 1), (600, 1, 1, 1))
     flipped = layers.RandomFlip(seed=1)(images).numpy()[:, 0, 0, 0]

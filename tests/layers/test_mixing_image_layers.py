@@ -113,6 +113,7 @@ def test_rand_augment_draws_each_augmentation():
     indices = layer.get_random_transformation(IMAGES)["layer_idxes"].numpy()
     assert sorted(set(indices)) == list(range(len(layer.augmentations)))
     assert len(layers.AugMix(all_ops=False).augmentations) == 7
+    np.testing.assert_array_equal(layers.RandAugment(num_ops=0)(IMAGES), IMAGES)
 
 
 def test_aug_mix_mixes_chains_by_weights_that_sum_to_1():

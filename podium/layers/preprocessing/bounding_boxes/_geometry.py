@@ -74,7 +74,8 @@ def _clip(boxes: jax.Array, height: jax.Array, width: jax.Array) -> jax.Array:
 def _mark_empty_boxes(labels: jax.Array, boxes: jax.Array) -> jax.Array:
     labels = jnp.asarray(labels)
     has_area = (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1]) > 0
-    has_area = has_area.reshape(has_area.shape + (1,) * (labels.ndim - has_area.ndim))
+    if labels.shape[: has_area.ndim] == has_area.shape:  # one label, or a vector, for each box
+        has_area = has_area.reshape(has_area.shape + (1,) * (labels.ndim - has_area.ndim))
     return jnp.where(has_area, labels, -1)
 
 

@@ -125,7 +125,7 @@ class RandAugment(_PolicyLayer):
         **kwargs: Any,
     ):
         super().__init__(value_range, factor, interpolation, seed, data_format, **kwargs)
-        self.num_ops = check_int("num_ops", num_ops, owner=self, type_error=ValueError)
+        self.num_ops = check_int("num_ops", num_ops, 0, owner=self, type_error=ValueError)
         self._add_augmentations()
 
     def get_random_transformation(

@@ -38,7 +38,9 @@ def densify_boxes(owner: str, bounding_boxes: Mapping[str, Any]) -> LabeledBoxes
             f"{tuple(labels.shape)}; (number, 4) and (number,), or (batch, number, 4) and (batch, "
             "number), were expected."
         )
-    if boxes.shape[: ranks[0] - 1] != labels.shape[: ranks[0] - 1]:
+    is_one_image = ranks == (2, 2) and labels.shape[0] == 1  # labels with a batch axis
+    per_box = labels.shape[1:] if is_one_image else labels.shape[: ranks[0] - 1]
+    if boxes.shape[: ranks[0] - 1] != per_box:
         raise ValueError(
             f"{owner} was given boxes of shape {tuple(boxes.shape)} and their labels of shape "
             f"{tuple(labels.shape)}; one label for each box was expected."

@@ -36,6 +36,12 @@ class GeometricLayer(ImageLayer):
         """Return boxes "xyxy" `(batch, number, 4)` that contain the transformed ones."""
         raise NotImplementedError
 
+    def _move(self, images: Tensor, transformation: Transformation, interpolation: str) -> Tensor:
+        """Return the transformed images of a batch, or one transformed image."""
+        if len(images.shape) == 4:
+            return self._move_pixels(images, transformation, interpolation)
+        return self._move_pixels(images[None], transformation, interpolation)[0]
+
     def transform_images(
         self, images: TensorLike, transformation: Transformation = None, training: bool = True
     ) -> Tensor:
@@ -43,7 +49,7 @@ class GeometricLayer(ImageLayer):
         images = self._as_images(images)
         if not training or transformation is None:
             return images
-        return self._as_images(self._move_pixels(images, transformation, self.interpolation))
+        return self._as_images(self._move(images, transformation, self.interpolation))
 
     def transform_segmentation_masks(
         self,
@@ -55,7 +61,7 @@ class GeometricLayer(ImageLayer):
         if not training or transformation is None:
             return segmentation_masks
         masks = ops.convert_to_tensor(segmentation_masks)
-        return ops.cast(self._move_pixels(masks, transformation, "nearest"), masks.dtype)
+        return ops.cast(self._move(masks, transformation, "nearest"), masks.dtype)
 
     def transform_bounding_boxes(
         self,
@@ -72,7 +78,10 @@ class GeometricLayer(ImageLayer):
         height, width = self._sizes(transformation["input_shape"])
         box_format = str(self.bounding_box_format)
         boxes = convert_format(bounding_boxes, box_format, "xyxy", height, width)
-        moved = self._move_boxes(boxes["boxes"], transformation, height, width)
+        corners = boxes["boxes"]
+        batch = corners if len(corners.shape) == 3 else corners[None]
+        moved = self._move_boxes(batch, transformation, height, width)
+        moved = moved if len(corners.shape) == 3 else moved[0]
         clipped = clip_to_image_size({**boxes, "boxes": moved}, height, width)
         return convert_format(clipped, "xyxy", box_format, height, width)
 

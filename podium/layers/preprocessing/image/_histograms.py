@@ -48,8 +48,7 @@ class AutoContrast(PixelLayer):
         axes = self.height_axis, self.width_axis
         low, high = (f(images, axis=axes, keepdims=True) for f in (ops.min, ops.max))
         is_constant = ops.equal(low, high)
-        scale = 255.0 / ops.where(is_constant, 1.0, high - low)
-        stretched = ops.clip(images * scale + -low * scale, 0.0, 255.0)
+        stretched = (images - low) / ops.where(is_constant, 1.0, high - low) * 255.0
         stretched = change_value_range(stretched, _BYTES, self.value_range, self.compute_dtype)
         return ops.where(is_constant, original, stretched)
 

@@ -44,7 +44,7 @@ class _MixingLayer(ImageLayer):
                 "first: `ops.one_hot(labels, num_classes)`."
             )
         labels = ops.cast(labels, self.compute_dtype)
-        return _blend(labels, transformation, transformation["mix_weight"])
+        return _blend(labels, transformation, len(labels.shape))
 
     def _draw_order(self, num: int, seed: int | SeedGenerator) -> Tensor:
         """Draw a permutation of the images."""
@@ -57,8 +57,9 @@ def _partners(values: Tensor, transformation: Transformation) -> Tensor:
     return ops.take(values, order, axis=0)
 
 
-def _blend(values: Tensor, transformation: Transformation, weight: TensorLike) -> Tensor:
-    weight = ops.cast(per_image(ops.convert_to_tensor(weight), len(values.shape)), values.dtype)
+def _blend(values: Tensor, transformation: Transformation, rank: int = 4) -> Tensor:
+    """Return the weighted mean of values of a rank and those of the other images."""
+    weight = ops.cast(per_image(transformation["mix_weight"], rank), values.dtype)
     return weight * values + (1.0 - weight) * _partners(values, transformation)
 
 
@@ -122,7 +123,7 @@ class MixUp(_MixingLayer):
         images = self._as_images(images)
         if not training or transformation is None:
             return images
-        return _blend(images, transformation, transformation["mix_weight"])
+        return _blend(images, transformation)
 
     def transform_segmentation_masks(
         self,
@@ -143,7 +144,9 @@ class MixUp(_MixingLayer):
         if not training or transformation is None:
             return bounding_boxes
         return {**bounding_boxes} | {
-            key: ops.concatenate([values, _partners(values, transformation)], axis=1)
+            key: ops.concatenate(
+                [values, _partners(values, transformation)], axis=min(1, len(values.shape) - 1)
+            )
             for key, values in bounding_boxes.items()
         }
 

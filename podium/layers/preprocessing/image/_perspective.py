@@ -242,6 +242,8 @@ class RandomElasticTransform(ImageLayer):
     def _displace(
         self, images: Tensor, transformation: Transformation, interpolation: str
     ) -> Tensor:
+        if len(images.shape) == 3:
+            return self._displace(images[None], transformation, interpolation)[0]
         height, width = self._sizes(images.shape)
         moved: Tensor = dispatch(
             _displace_images,
