@@ -66,6 +66,8 @@ def _call_with_tensors_or_arrays(layer: Layer, arguments: dict[str, Any]) -> Tre
 def _call_with_located_errors(layer: Layer, arguments: dict[str, Any]) -> Tree:
     args, kwargs = layer._call_signature.unbind(arguments)
     try:
+        if layer.quantization_mode is not None:
+            return layer.quantized_call(*args, **kwargs)
         return layer.call(*args, **kwargs)
     except AttributeError as error:
         if isinstance(getattr(error, "obj", None), Tensor):

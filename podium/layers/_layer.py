@@ -70,6 +70,7 @@ from podium.layers._masks import (
     attach_masks,
     output_masks,
 )
+from podium.layers._quantize_method import missing_method_error, record_quantize
 from podium.layers._symbolic_call import (
     add_layer_node,
     attach_symbolic_masks,
@@ -89,6 +90,7 @@ from podium.layers._variable_tracker import (
 )
 from podium.layers._weight_creation import WeightOptions, bind_weight_arguments, create_weight
 from podium.metrics import Mean, Metric
+from podium.quantizers import QuantizationConfig
 from podium.state import OwnState, keras_order
 
 _NOT_IN_FILES = frozenset({"_inbound_nodes", "_init_arguments", "_tracker"})
@@ -121,6 +123,8 @@ class Layer:
     _initialized = False  # whether `Layer.__init__` has run
 
     _weights_changed_at = 0  # see `_weight_changes.py`
+    _is_quantized = False
+    _is_quantizing = False  # while `quantize` runs
 
     # Whether `call` records the layers inside one by one, as functional and Sequential models do.
     _records_layers_inside = False
@@ -135,6 +139,8 @@ class Layer:
         super().__init_subclass__(**kwargs)
         if "build" in vars(cls):
             type.__setattr__(cls, "build", record_build(vars(cls)["build"]))
+        if inspect.isfunction(vars(cls).get("quantize")):
+            type.__setattr__(cls, "quantize", record_quantize(vars(cls)["quantize"]))
         if inspect.isfunction(vars(cls).get("compute_mask")):
             compute_mask = accept_mask_names(vars(cls)["compute_mask"])
             type.__setattr__(cls, "compute_mask", compute_mask)
@@ -492,6 +498,8 @@ class Layer:
             )
         else:
             self._dtype_policy = policy
+        if policy.quantization_mode is not None and self.built and not self._is_quantized:
+            self.quantize(policy.quantization_mode)
 
     @property
     def dtype(self) -> DType:
@@ -507,6 +515,55 @@ class Layer:
     def compute_dtype(self) -> DType:
         """The dtype of computations."""
         return self._dtype_policy.for_path(self._name).compute_dtype
+
+    # --- quantization
+
+    @property
+    def quantization_mode(self) -> str | None:
+        """How the weights are quantized, such as "int8"; None if they are not."""
+        return self._dtype_policy.for_path(self._name).quantization_mode
+
+    def quantize(
+        self,
+        mode: str | None = None,
+        config: QuantizationConfig | None = None,
+        type_check: bool = True,
+    ) -> None:
+        """Replace the weights by quantized ones. Layers that can be quantized override it.
+
+        Args:
+            mode: "int8", "int4", "float8", "gptq" or "awq"; None if `config` is given.
+            config: How to quantize; by default the standard config of the mode.
+            type_check: Whether subclasses of layers that can be quantized are refused, which may
+                compute something else with their weights.
+
+        Example:
+            >>> layer = podium.layers.Dense(2)
+            >>> layer.build((None, 3))
+            >>> layer.quantize("int8")
+            >>> layer.dtype_policy.name, layer.kernel.dtype
+            ('int8_from_float32', 'int8')
+        """
+        raise missing_method_error(self, "quantize")
+
+    def quantized_build(self, input_shape: Any, mode: str, config: Any = None) -> None:
+        """Create quantized weights, for `build` and `quantize`.
+
+        Args:
+            input_shape: The shape of the weight that is quantized.
+            mode: The quantization mode.
+            config: The quantization config, or None.
+        """
+        raise missing_method_error(self, "quantized_build")
+
+    def quantized_call(self, *args: Any, **kwargs: Any) -> Tree:
+        """Compute the outputs with quantized weights: called instead of `call`."""
+        method = getattr(self, f"_{self.quantization_mode}_call", None)
+        if method is not None:
+            return method(*args, **kwargs)
+        if self._own_weights():
+            raise missing_method_error(self, f"_{self.quantization_mode}_call")
+        return self.call(*args, **kwargs)
 
     # --- weights
 

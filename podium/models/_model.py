@@ -45,6 +45,7 @@ from podium.layers.internal import count_weight_changes, has_changed_since, map_
 from podium.metrics import Metric
 from podium.models._graph import Graph, unwrap_single
 from podium.models._model_config import graph_config, model_from_graph_config
+from podium.models._quantize_model import LayerFilters, quantize_layers
 from podium.models._summary import print_summary
 from podium.models._text_part import TextPart, split_text_part
 from podium.models.compile._compile_config import compile_config, compile_from_config
@@ -102,6 +103,7 @@ from podium.models.training._training_run import TrainingRun
 from podium.models.training._validator import Validator
 from podium.models.training._warm_up import warm_up
 from podium.optimizers import Optimizer
+from podium.quantizers import QuantizationConfig
 from podium.saving import LoadReport, export_model, save_model, serialize_keras_object
 from podium.saving.internal import read_weights, write_weights
 from podium.state import OwnState, keras_order
@@ -1092,6 +1094,34 @@ class Model(Layer):
         self, step: Callable[[Tree], Tree], finish: Callable[..., Any] | None = None
     ) -> Execution:
         return Execution(step, self._steps_per_execution, self.run_eagerly, finish)
+
+    # --- quantization
+
+    def quantize(
+        self,
+        mode: str | None = None,
+        config: QuantizationConfig | None = None,
+        type_check: bool = True,
+        filters: LayerFilters | None = None,
+    ) -> None:
+        """Quantize the weights of the layers inside that can be quantized.
+
+        Compile the model afterwards if it is trained further.
+
+        Args:
+            mode: "int8", "int4" or "float8"; None if `config` is given.
+            config: How to quantize; by default the standard config of the mode.
+            type_check: Whether subclasses of layers that can be quantized are left as they are.
+            filters: Which layers to quantize: a regular expression that their names contain, a
+                list of these, or a function of a layer that returns a bool; by default all.
+
+        Example:
+            >>> model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
+            >>> model.quantize("int8")
+            >>> [(weight.name, str(weight.dtype)) for weight in model.weights]
+            [('bias', 'float32'), ('kernel', 'int8'), ('kernel_scale', 'float32')]
+        """
+        quantize_layers(self, str(mode), config, filters, type_check)
 
     # --- data and callbacks of a run
 

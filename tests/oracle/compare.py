@@ -66,7 +66,6 @@ CONFIG_KEYS = {
     "registered_name": "names the library, not the object",
     "build_config": "written by serialisation around a nested layer; Podium rebuilds from input "
     "shapes",
-    "quantization_config": "Podium has no weight quantization",
     "use_cudnn": "a switch for cuDNN kernels",
     "function": "Lambda: Keras stores marshalled bytecode of the function",
     "function_type": "Lambda: see function",

@@ -223,5 +223,116 @@ def quantizer_configs(keras):
     return [configs, [item.mode for item in objects[1:]]]
 
 
+def quantize_each(keras, config, dtype=None, names=None, lora=True):
+    """Quantize layers with and without LoRA, and describe them."""
+    result = {}
+    for name in names or ("dense", "no_bias", "heads", "combine", "table"):
+        for rank in (0, 2) if lora else (0,):
+            layer, inputs = make_layers(keras, dtype)[name]
+            if rank:
+                layer.enable_lora(rank, lora_alpha=3)
+                set_values([v for v in layer.weights if "lora" in v.name], 5)
+            layer.quantize(config=config)
+            mixed = dtype is not None
+            outputs = call(layer, inputs) if mixed else call_and_differentiate(layer, inputs)
+            result[f"{name}/{rank}"] = [outputs, describe(layer), layer.dtype_policy.name]
+            if not mixed:
+                values = stored(layer)
+                layer.load_own_variables({key: value for key, (_, value) in values.items()})
+                result[f"{name}/{rank}"] += [values, call(layer, inputs)]
+            assert layer.get_config()["quantization_config"]["class_name"]
+    return result
+
+
+def int8_layers(keras):
+    return quantize_each(keras, keras.quantizers.Int8QuantizationConfig())
+
+
+def int8_weights_only(keras):
+    config = keras.quantizers.Int8QuantizationConfig(activation_quantizer=None)
+    return quantize_each(keras, config, names=("dense", "heads"))
+
+
+def int8_with_other_quantizers(keras):
+    quantizers = keras.quantizers
+    config = quantizers.Int8QuantizationConfig(
+        quantizers.AbsMaxQuantizer(axis=0, value_range=(-63, 63)),
+        quantizers.AbsMaxQuantizer(value_range=(-31, 31)),
+    )
+    return quantize_each(keras, config, names=("dense", "no_bias", "heads"), lora=False)
+
+
+def int8_in_mixed_precision(keras):
+    config = keras.quantizers.Int8QuantizationConfig()
+    return quantize_each(keras, config, "mixed_bfloat16", ("dense", "no_bias", "heads", "combine"))
+
+
+def int8_model(keras):
+    inputs = keras.Input((5,), dtype="int32", name="ids")
+    hidden = keras.layers.Embedding(7, 4, name="table")(inputs)
+    hidden = keras.layers.MultiHeadAttention(2, 2, name="attention")(hidden, hidden)
+    hidden = keras.layers.Dense(3, name="hidden", activation="relu")(hidden)
+    hidden = keras.layers.Dense(4, name="float_hidden")(hidden)
+    outputs = keras.layers.Dense(1, name="last")(keras.layers.Flatten(name="flat")(hidden))
+    model = keras.Model(inputs, outputs)
+    set_values(model.weights, 2)
+    for variable in model.weights:
+        variable.assign(0.3 * np.asarray(variable))
+    model.quantize("int8", filters=lambda layer: "float" not in layer.name)
+    model.get_layer("hidden").enable_lora(1)
+    set_values([v for v in model.weights if "lora" in v.name], 4)
+    model.compile(keras.optimizers.SGD(0.01), "mse")
+    random = np.random.RandomState(5)
+    x, y = random.randint(0, 7, (8, 5)), random.normal(size=(8, 1)).astype("float32")
+    before = model.predict(x, verbose=0)
+    history = model.fit(x, y, epochs=4, verbose=0, shuffle=False).history["loss"]
+    trained = [[v.name, np.asarray(v)] for v in model.trainable_weights]
+    return [before, history, trained, describe(model)]
+
+
+def float8_layers(keras):
+    result = {}
+    for name, (layer, inputs) in make_layers(keras).items():
+        if name not in ("dense", "heads"):
+            continue
+        layer.quantize("float8")
+        scales = [v for v in layer.weights if v.name.endswith("scale")]
+        for index, variable in enumerate(scales):
+            variable.assign(0.01 * (index + 1))
+        for variable in layer.weights:
+            if "history" in variable.name:
+                variable.assign(np.linspace(3.0, 0.0, 1024, dtype="float32"))
+        by_training = [
+            [np.ravel(value)[:60] for value in call_and_differentiate(layer, inputs, training)]
+            for training in (True, False)
+        ]
+        values = [[key, dtype, value.shape] for key, (dtype, value) in stored(layer).items()]
+        result[name] = [by_training, values, describe(layer), layer.dtype_policy.name]
+    return result
+
+
+def float8_training(keras):
+    result = []
+    for source in ("float32", "mixed_bfloat16"):
+        policy = keras.dtype_policies.QuantizedFloat8DTypePolicy("float8", source, 4)
+        layers = [
+            keras.layers.EinsumDense("abc,cd->abd", (None, 6), bias_axes="d", dtype=policy),
+            keras.layers.Dense(5, activation="relu", dtype=policy),
+            keras.layers.Dense(1, dtype=policy),
+        ]
+        model = keras.Sequential([keras.Input((3, 4)), *layers])
+        kernels = [v for v in model.weights if v.name in ("kernel", "bias")]
+        set_values(kernels, 2)
+        model.compile(keras.optimizers.Adam(0.01), "mse")
+        random = np.random.RandomState(5)
+        x, y = random.normal(size=(8, 3, 4)), random.normal(size=(8, 3, 1))
+        data = x.astype("float32"), y.astype("float32")
+        losses = model.fit(*data, epochs=6, verbose=0, shuffle=False).history["loss"]
+        result.append([losses, model.get_weights(), describe(model)])
+    return result
+
+
 CASES = [abs_max, int4_packing, float8_helpers, fake_quantization, quantizer_configs]
 CASES += [adapted_layers, adapted_layers_in_mixed_precision, adapted_training]
+CASES += [int8_layers, int8_weights_only, int8_with_other_quantizers]
+CASES += [int8_in_mixed_precision, int8_model, float8_layers, float8_training]

@@ -130,6 +130,31 @@ def adapted(K):
     return model, [(2, 5)]
 
 
+def _quantized(K, name, mode, lora=True):
+    """Layers with weights from a fixed seed, which are then quantized."""
+    L = K.layers
+    x = K.Input((5,), dtype="int32", name="ids")
+    y = L.Embedding(7, 4, name="table")(x)
+    y = L.EinsumDense("abc,cde->abde", (None, 2, 3), bias_axes="de", name="heads")(y)
+    y = L.EinsumDense("abde,dec->abc", (None, 4), name="output")(y)
+    y = L.Dense(5, activation="tanh", name="hidden")(y)
+    model = K.Model(x, L.Dense(3, use_bias=False, name="last")(y), name=name)
+    set_weights(model)
+    if lora:
+        model.get_layer("hidden").enable_lora(2)
+        model.get_layer("table").enable_lora(1)
+    model.quantize(mode, filters="hidden|last|heads|output" + ("|table" if lora else ""))
+    return model, [(2, 5)]
+
+
+def int8(K):
+    return _quantized(K, "int8", "int8")
+
+
+def float8(K):
+    return _quantized(K, "float8", "float8", lora=False)
+
+
 MODELS = (
     dense_stack,
     convolutions,
@@ -142,8 +167,11 @@ MODELS = (
     operations,
     branches,
     adapted,
+    int8,
+    float8,
 )
-TAKE_IDS = (embedded, adapted)
+QUANTIZED = (int8, float8)  # their weights have values already
+TAKE_IDS = (embedded, adapted, *QUANTIZED)
 RECORDED = (
     convolutions,
     two_ends,
@@ -153,16 +181,25 @@ RECORDED = (
     operations,
     branches,
     adapted,
+    int8,
+    float8,
 )
+
+
+def set_weights(model):
+    """Assign weights from a fixed seed."""
+    rng = np.random.default_rng(7)
+    model.set_weights(
+        [rng.uniform(0.1, 0.6, np.shape(w)).astype("float32") for w in model.get_weights()]
+    )
 
 
 def build(K, make):
     """Return a model with weights from a fixed seed, and inputs for it."""
     model, shapes = make(K)
-    rng = np.random.default_rng(7)
-    model.set_weights(
-        [rng.uniform(0.1, 0.6, np.shape(w)).astype("float32") for w in model.get_weights()]
-    )
+    if make not in QUANTIZED:
+        set_weights(model)
+    rng = np.random.default_rng(8)
     inputs = [
         rng.integers(0, 7, s).astype("int32")
         if make in TAKE_IDS

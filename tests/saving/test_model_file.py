@@ -139,7 +139,10 @@ def test_configs_rebuild_the_same_graph(make):
     other = podium.models.model_from_json(model.to_json())
     assert json.loads(other.to_json()) == json.loads(model.to_json())
     assert [layer.name for layer in other.layers] == [layer.name for layer in model.layers]
-    assert [w.shape for w in other.weights] == [w.shape for w in model.weights]
+    shapes = [[w.shape for w in m.weights] for m in (other, model)]
+    if make is saving_models.float8:  # as in Keras, `build` and `quantize` have different orders
+        shapes = [sorted(listed) for listed in shapes]
+    assert shapes[0] == shapes[1]
 
 
 def test_layers_are_in_keras_order():

@@ -181,6 +181,9 @@ from podium.core.tensor._placement import place_value as place_value
 # Returns the class of dtype policies of a name.
 from podium.core.tensor._policy_registry import find_policy_class as find_policy_class
 
+# The quantization modes that dtype policies have.
+from podium.core.tensor._quantized_policies import QUANTIZATION_MODES as QUANTIZATION_MODES
+
 # Returns the number of samples of a batch.
 from podium.core.tensor._selection import num_rows as num_rows
 

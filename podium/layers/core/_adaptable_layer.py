@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium import initializers, ops
-from podium._typing import Config, InitializerLike, Shape, Value
+from podium._typing import InitializerLike, Shape, Value
 from podium.core import Tensor, Variable
 from podium.core.internal import check_int, check_number
 from podium.layers._layer import Layer
@@ -163,12 +163,6 @@ class AdaptableLayer(Layer):
         if self.lora_enabled:
             self._freeze_weight()
 
-    def _lora_config(self) -> Config:
-        """Return what `get_config` returns of the adaptation."""
-        if self.lora_rank is None:
-            return {}
-        return {"lora_rank": self.lora_rank, "lora_alpha": self.lora_alpha}
-
     # --- files
 
     @property
@@ -186,11 +180,21 @@ class AdaptableLayer(Layer):
             type(self).save_own_variables is not AdaptableLayer.save_own_variables
             or type(self).load_own_variables is not AdaptableLayer.load_own_variables
         )
-        return overridden or (self.lora_enabled and not by_name)
+        return overridden or (self._stores_by_mode() and not by_name)
+
+    def _stores_by_mode(self) -> bool:
+        """Return whether files have other variables than the layer, or in another order."""
+        return self.lora_enabled
+
+    def _variable(self, name: str) -> Variable:
+        """Return the variable of a name of `variable_serialization_spec`."""
+        variable = self._weight if name == self._weight_name else getattr(self, name)
+        assert isinstance(variable, Variable)
+        return variable
 
     def _stored_variables(self) -> dict[str, Variable]:
         """Return the variables that files hold, by name and in order, without those of LoRA."""
-        names = self.variable_serialization_spec[None]
+        names = self.variable_serialization_spec[self.quantization_mode]
         found = {
             name: self._weight if name == self._weight_name else getattr(self, name, None)
             for name in names
@@ -202,13 +206,14 @@ class AdaptableLayer(Layer):
 
     def _merged_values(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return the values that files hold instead of those of the variables, by name."""
-        assert self._weight is not None
+        if self._weight is None or not self.lora_enabled:
+            return {}
         merged = ops.cast(ops.add(self._weight, self._lora_delta()), self._weight.dtype)
         return {self._weight_name: np.asarray(merged)}
 
     def save_own_variables(self, store: MutableMapping[str, Any]) -> None:
         """Write the weights of this layer into a dictionary, with LoRA merged into the weight."""
-        if not self.lora_enabled:
+        if not self._stores_by_mode():
             super().save_own_variables(store)
             return
         merged = self._merged_values()
@@ -217,7 +222,7 @@ class AdaptableLayer(Layer):
 
     def load_own_variables(self, store: Mapping[str, Any]) -> None:
         """Read the weights of this layer from a dictionary, and reset LoRA to zeros."""
-        if not self.lora_enabled:
+        if not self._stores_by_mode():
             super().load_own_variables(store)
             return
         variables = self._stored_variables()
@@ -229,17 +234,18 @@ class AdaptableLayer(Layer):
             )
         for index, (name, variable) in enumerate(variables.items()):
             value = store[str(index)]
-            self._check_stored_dtype(name, variable, value)
+            _check_stored_dtype(self, name, variable, value)
             variable.assign(value)
         for matrix in self._lora_matrices():
             matrix.assign(np.zeros(matrix.shape, "float32"))
 
-    def _check_stored_dtype(self, name: str, variable: Variable, value: Any) -> None:
-        """Raise if a value is float and its variable is not, or the other way around."""
-        stored = np.asarray(value).dtype
-        if jnp.issubdtype(stored, jnp.floating) != jnp.issubdtype(variable.dtype, jnp.floating):
-            raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) has {name!r} of dtype "
-                f"{variable.dtype}, and the file has {stored}. Load weights into a model of the "
-                "quantization that they were saved with, and quantize it afterwards."
-            )
+
+def _check_stored_dtype(layer: Layer, name: str, variable: Variable, value: Any) -> None:
+    """Raise if a value is float and its variable is not, or the other way around."""
+    stored = np.asarray(value).dtype
+    if jnp.issubdtype(stored, jnp.floating) != jnp.issubdtype(variable.dtype, jnp.floating):
+        raise ValueError(
+            f"Layer {layer.name!r} ({type(layer).__name__}) has {name!r} of dtype "
+            f"{variable.dtype}, and the file has {stored}. Load weights into a model of the "
+            "quantization that they were saved with, and quantize it afterwards."
+        )

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium import activations, constraints, initializers, regularizers
+from podium import activations, constraints, initializers, ops, regularizers
 from podium._typing import (
     ActivationLike,
     Config,
     ConstraintLike,
     InitializerLike,
     RegularizerLike,
+    Shape,
     SymbolicShape,
+    TensorLike,
+    Value,
 )
-from podium.core import Tensor, dispatch
+from podium.core import Tensor, custom_gradient, dispatch
 from podium.core.internal import check_int
 from podium.layers._input_spec import InputSpec
-from podium.layers.core._adaptable_layer import AdaptableLayer
+from podium.layers.core._float8_product import add_float8_variables, float8_bias, float8_product
+from podium.layers.core._quantizable_layer import (
+    QuantizableLayer,
+    QuantizedValues,
+    WithInputsGradient,
+    kernel_serialization_spec,
+    scale_of_size,
+)
 from podium.ops.internal import narrow_matmul
+from podium.quantizers import AbsMaxQuantizer, QuantizationConfig
 
 
-class Dense(AdaptableLayer):
+class Dense(QuantizableLayer):
     """Densely connected layer: computes `activation(inputs @ kernel + bias)`.
 
     Args:
@@ -37,6 +48,8 @@ class Dense(AdaptableLayer):
         lora_rank: The rank of a trained product that is added to the frozen kernel, see
             `enable_lora`; None to train the kernel itself.
         lora_alpha: The product is multiplied by `lora_alpha / lora_rank`; by default by 1.
+        quantization_config: How the kernel is quantized if the dtype policy says that it is, see
+            `quantize`; by default the standard config of the mode.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -59,12 +72,14 @@ class Dense(AdaptableLayer):
         bias_constraint: ConstraintLike = None,
         lora_rank: int | None = None,
         lora_alpha: float | None = None,
+        quantization_config: QuantizationConfig | Config | None = None,
         **kwargs: Any,
     ):
         super().__init__(
             activity_regularizer=activity_regularizer,
             lora_rank=lora_rank,
             lora_alpha=lora_alpha,
+            quantization_config=quantization_config,
             **kwargs,
         )
         self.units = check_int("units", units, owner="Dense", type_error=ValueError)
@@ -92,13 +107,14 @@ class Dense(AdaptableLayer):
     def build(self, input_shape: SymbolicShape) -> None:
         """Create the kernel and the bias."""
         features = input_shape[-1]
-        self._kernel = self.add_weight(
-            name="kernel",
-            shape=(features, self.units),
-            initializer=self.kernel_initializer,
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
+        if self._build_quantized((features, self.units)):
+            self._kernel = self.add_weight(
+                name="kernel",
+                shape=(features, self.units),
+                initializer=self.kernel_initializer,
+                regularizer=self.kernel_regularizer,
+                constraint=self.kernel_constraint,
+            )
         if self.use_bias:
             self.bias = self.add_weight(
                 name="bias",
@@ -113,9 +129,67 @@ class Dense(AdaptableLayer):
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         """Compute the outputs."""
         outputs = dispatch(narrow_matmul, inputs, self.kernel)
-        if self.bias is not None:
-            outputs = outputs + self.bias
+        return self._add_bias_and_activate(outputs, self.bias)
+
+    def _add_bias_and_activate(self, outputs: Tensor, bias: TensorLike | None) -> Tensor:
+        if bias is not None:
+            outputs = outputs + bias
         return outputs if self.activation is None else self.activation(outputs)
+
+    # --- quantized kernels
+
+    _quantization_modes = ("int8", "float8")
+
+    def _quantized_values(
+        self, mode: str, config: QuantizationConfig | None, weight: Any = None
+    ) -> QuantizedValues:
+        weight = self._kernel if weight is None else weight
+        if mode == "int8":
+            quantizer = (config and config.weight_quantizer) or AbsMaxQuantizer(axis=0)
+            kernel, scale = quantizer(weight, to_numpy=True)
+            return {"kernel": kernel, "kernel_scale": scale_of_size(scale, (self.units,), self)}
+        return {}
+
+    def _int8_build(self, shape: Shape, config: QuantizationConfig | None) -> None:
+        self.inputs_quantizer = AbsMaxQuantizer() if config is None else config.activation_quantizer
+        self._kernel = self._add_constant("kernel", shape, "zeros", "int8")
+        self.kernel_scale = self._add_constant("kernel_scale", (self.units,))
+
+    def _dequantized_weight(self) -> Tensor:
+        return ops.divide(ops.cast(self._kernel, self.compute_dtype), self.kernel_scale)
+
+    def _int8_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        dtype, quantizer = self.compute_dtype, self.inputs_quantizer
+
+        @custom_gradient
+        def product(x: Tensor, kernel: Value, scale: Value) -> WithInputsGradient:
+            def gradient(upstream: Tensor) -> tuple[Tensor, None, None]:
+                floats = ops.divide(ops.cast(kernel, dtype), scale)
+                return ops.matmul(upstream, ops.transpose(floats)), None, None
+
+            divisor = scale
+            if quantizer is not None:
+                x, inputs_scale = quantizer(x, axis=-1)
+                divisor = ops.multiply(scale, inputs_scale)
+            return ops.divide(ops.cast(ops.matmul(x, kernel), dtype), divisor), gradient
+
+        return self._finish(inputs, product(inputs, self._kernel, self.kernel_scale))
+
+    def _finish(self, inputs: Tensor, outputs: Tensor) -> Tensor:
+        """Add LoRA and the bias to the product of inputs and the quantized kernel."""
+        if self.lora_enabled:
+            outputs = self._add_lora(outputs, ops.matmul(inputs, self._lora_matrices()[0]))
+        return self._add_bias_and_activate(outputs, self.bias)
+
+    def _float8_build(self, shape: Shape, config: QuantizationConfig | None) -> None:
+        for name, variable in add_float8_variables(self).items():
+            setattr(self, name, variable)
+
+    def _float8_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        outputs = float8_product(self, ops.matmul, inputs, training)
+        return self._add_bias_and_activate(
+            outputs, None if self.bias is None else float8_bias(self)
+        )
 
     def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs."""
@@ -124,7 +198,7 @@ class Dense(AdaptableLayer):
     @property
     def variable_serialization_spec(self) -> dict[str | None, list[str]]:
         """The names of the variables in files, in order, by quantization mode; None for none."""
-        return {None: ["kernel", "bias"]}
+        return kernel_serialization_spec()
 
     def get_config(self) -> Config:
         """Return the arguments that recreate this layer."""
@@ -138,5 +212,5 @@ class Dense(AdaptableLayer):
             "bias_regularizer": regularizers.serialize(self.bias_regularizer),
             "kernel_constraint": constraints.serialize(self.kernel_constraint),
             "bias_constraint": constraints.serialize(self.bias_constraint),
-            **self._lora_config(),
+            **self._quantization_options(),
         }

@@ -8,23 +8,35 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium import activations, initializers
+from podium import activations, initializers, ops
 from podium._typing import (
     ActivationLike,
     Config,
     ConstraintLike,
     InitializerLike,
     RegularizerLike,
+    Shape,
     ShapeLike,
     SymbolicShape,
+    TensorLike,
+    Value,
 )
-from podium.core import Tensor, dispatch
+from podium.core import Tensor, custom_gradient, dispatch
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer_arguments import set_weight_options, weight_options, weight_options_config
-from podium.layers.core._adaptable_layer import AdaptableLayer
+from podium.layers.core._einsum_layout import EinsumLayout
+from podium.layers.core._float8_product import add_float8_variables, float8_bias, float8_product
+from podium.layers.core._quantizable_layer import (
+    QuantizableLayer,
+    QuantizedValues,
+    WithInputsGradient,
+    kernel_serialization_spec,
+    scale_of_size,
+)
+from podium.quantizers import AbsMaxQuantizer, QuantizationConfig
 
 
-class EinsumDense(AdaptableLayer):
+class EinsumDense(QuantizableLayer):
     """Computes `activation(einsum(equation, inputs, kernel) + bias)`.
 
     Args:
@@ -43,6 +55,8 @@ class EinsumDense(AdaptableLayer):
         lora_rank: The rank of a trained product that is added to the frozen kernel, see
             `enable_lora`; None to train the kernel itself.
         lora_alpha: The product is multiplied by `lora_alpha / lora_rank`; by default by 1.
+        quantization_config: How the kernel is quantized if the dtype policy says that it is, see
+            `quantize`; by default the standard config of the mode.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -66,12 +80,14 @@ class EinsumDense(AdaptableLayer):
         bias_constraint: ConstraintLike = None,
         lora_rank: int | None = None,
         lora_alpha: float | None = None,
+        quantization_config: QuantizationConfig | Config | None = None,
         **kwargs: Any,
     ):
         super().__init__(
             activity_regularizer=activity_regularizer,
             lora_rank=lora_rank,
             lora_alpha=lora_alpha,
+            quantization_config=quantization_config,
             **kwargs,
         )
         self.equation = equation
@@ -98,6 +114,7 @@ class EinsumDense(AdaptableLayer):
                     f"{self._letters[2].replace('.', '')!r}. Name letters of the output."
                 )
         self.bias: Any = None
+        self._layout = EinsumLayout("", "", "")  # of an input shape: set by `build`
 
     @property
     def kernel(self) -> Any:
@@ -112,11 +129,12 @@ class EinsumDense(AdaptableLayer):
         """Create the kernel and the bias."""
         sizes = self._letter_sizes(input_shape)
         inputs, kernel, _ = self._letters
-        options = weight_options(self, "kernel")
-        options["initializer"] = self._set_fan_axes(options["initializer"])
-        self._kernel = self.add_weight(
-            name="kernel", shape=[sizes[letter] for letter in kernel], **options
-        )
+        shape = tuple(sizes[letter] for letter in kernel)
+        self._layout = EinsumLayout.of_equation(self._letters, len(input_shape))
+        if self._build_quantized(shape):
+            options = weight_options(self, "kernel")
+            options["initializer"] = self._set_fan_axes(options["initializer"])
+            self._kernel = self.add_weight(name="kernel", shape=shape, **options)
         if self.bias_axes is not None:
             self.bias = self.add_weight(
                 name="bias",
@@ -213,6 +231,78 @@ class EinsumDense(AdaptableLayer):
         outputs = dispatch(_einsum_and_add, self.equation, inputs, self.kernel, self.bias)
         return outputs if self.activation is None else self.activation(outputs)
 
+    # --- quantized kernels
+
+    _quantization_modes = ("int8", "float8")
+
+    def _quantized_values(
+        self, mode: str, config: QuantizationConfig | None, weight: Any = None
+    ) -> QuantizedValues:
+        weight = self._kernel if weight is None else weight
+        if mode == "int8":
+            layout = self._layout
+            quantizer = config and config.weight_quantizer
+            quantizer = quantizer or AbsMaxQuantizer(axis=layout.summed_kernel)
+            kernel, scale = quantizer(weight, to_numpy=True)
+            kept = [1 if i in layout.summed_kernel else n for i, n in enumerate(kernel.shape)]
+            scale = scale_of_size(scale, tuple(kept), self)
+            return {"kernel": kernel, "kernel_scale": layout.to_outputs(scale, layout.kernel)}
+        return {}
+
+    def _int8_build(self, shape: Shape, config: QuantizationConfig | None) -> None:
+        self.inputs_quantizer = AbsMaxQuantizer() if config is None else config.activation_quantizer
+        self._kernel = self._add_constant("kernel", shape, "zeros", "int8")
+        self.kernel_scale = self._add_constant(
+            "kernel_scale", self._layout.kernel_scale_shape(shape)
+        )
+
+    def _dequantized_weight(self) -> Tensor:
+        kernel = ops.cast(self._kernel, self.compute_dtype)
+        return ops.divide(kernel, self._layout.to_kernel(self.kernel_scale))
+
+    def _int8_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        dtype, quantizer, layout = self.compute_dtype, self.inputs_quantizer, self._layout
+
+        @custom_gradient
+        def product(x: Tensor, kernel: Value, scale: Value) -> WithInputsGradient:
+            def gradient(upstream: Tensor) -> tuple[Tensor, None, None]:
+                floats = ops.divide(ops.cast(kernel, dtype), layout.to_kernel(scale))
+                return ops.einsum(layout.gradient_equation, upstream, floats), None, None
+
+            divisor = scale
+            if quantizer is not None:
+                x, inputs_scale = quantizer(x, axis=layout.summed_inputs)
+                divisor = ops.multiply(layout.to_outputs(inputs_scale, layout.inputs), scale)
+            outputs = ops.cast(ops.einsum(self.equation, x, kernel), dtype)
+            return ops.divide(outputs, divisor), gradient
+
+        return self._finish(inputs, product(inputs, self._kernel, self.kernel_scale))
+
+    def _finish(self, inputs: Tensor, outputs: Tensor) -> Tensor:
+        """Add LoRA and the bias to the product of inputs and the quantized kernel."""
+        if self.lora_enabled:
+            lora = ops.einsum(self.equation, inputs, self._lora_matrices()[0])
+            outputs = self._add_lora(outputs, lora)
+        return self._add_bias_and_activate(outputs, self.bias)
+
+    def _add_bias_and_activate(self, outputs: Tensor, bias: TensorLike | None) -> Tensor:
+        if bias is not None:
+            outputs = ops.add(outputs, bias)
+        return outputs if self.activation is None else self.activation(outputs)
+
+    def _float8_build(self, shape: Shape, config: QuantizationConfig | None) -> None:
+        for name, variable in add_float8_variables(self).items():
+            setattr(self, name, variable)
+
+    def _float8_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        def product(x: Tensor, kernel: Tensor) -> Tensor:
+            return ops.einsum(self.equation, x, kernel)
+
+        outputs = float8_product(self, product, inputs, training)
+        return self._add_bias_and_activate(
+            outputs, None if self.bias is None else float8_bias(self)
+        )
+
     def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs."""
         sizes = self._letter_sizes(input_shape)
@@ -227,7 +317,7 @@ class EinsumDense(AdaptableLayer):
     @property
     def variable_serialization_spec(self) -> dict[str | None, list[str]]:
         """The names of the variables in files, in order, by quantization mode; None for none."""
-        return {None: ["kernel", "bias"]}
+        return kernel_serialization_spec()
 
     def get_config(self) -> Config:
         """Return the arguments that recreate this layer."""
@@ -242,7 +332,7 @@ class EinsumDense(AdaptableLayer):
             | super().get_config()
             | options
             | weight_options_config(self, "kernel", "bias")
-            | self._lora_config()
+            | self._quantization_options()
         )
 
 

@@ -15,13 +15,19 @@ from podium._typing import (
     ConstraintLike,
     InitializerLike,
     RegularizerLike,
+    Shape,
     SymbolicShape,
     TensorLike,
 )
 from podium.core import KerasTensor, Tensor, dispatch
 from podium.core.internal import check_int
 from podium.layers import _layer_arguments
-from podium.layers.core._adaptable_layer import AdaptableLayer
+from podium.layers.core._quantizable_layer import (
+    QuantizableLayer,
+    QuantizedValues,
+    scale_of_size,
+)
+from podium.quantizers import AbsMaxQuantizer, QuantizationConfig
 
 
 def _look_up(ids: jax.Array, table: jax.Array, dtype: str) -> jax.Array:
@@ -29,7 +35,7 @@ def _look_up(ids: jax.Array, table: jax.Array, dtype: str) -> jax.Array:
     return jnp.take(table, ids, axis=0).astype(dtype)
 
 
-class Embedding(AdaptableLayer):
+class Embedding(QuantizableLayer):
     """Converts indices to dense vectors of fixed size, looked up in a trained table.
 
     An index below 0, or of `input_dim` or more, raises an error in eager code, and if it is in an
@@ -49,7 +55,8 @@ class Embedding(AdaptableLayer):
         lora_rank: The rank of a trained product that is added to the frozen table, see
             `enable_lora`; None to train the table itself.
         lora_alpha: The product is multiplied by `lora_alpha / lora_rank`; by default by 1.
-        quantization_config: Must be None; quantization is not available.
+        quantization_config: How the table is quantized if the dtype policy says that it is, see
+            `quantize`; by default the standard config of the mode.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -72,16 +79,17 @@ class Embedding(AdaptableLayer):
         weights: Sequence[TensorLike] | None = None,
         lora_rank: int | None = None,
         lora_alpha: float | None = None,
-        quantization_config: None = None,
+        quantization_config: QuantizationConfig | Config | None = None,
         **kwargs: Any,
     ):
         # Indices are not cast to the compute dtype: in bfloat16 257 would become 256.
-        super().__init__(autocast=False, lora_rank=lora_rank, lora_alpha=lora_alpha, **kwargs)
-        if quantization_config is not None:
-            raise ValueError(
-                f"Embedding was given quantization_config={quantization_config!r}, which Podium "
-                "does not support. Omit it."
-            )
+        super().__init__(
+            autocast=False,
+            lora_rank=lora_rank,
+            lora_alpha=lora_alpha,
+            quantization_config=quantization_config,
+            **kwargs,
+        )
         self.input_dim = check_int("input_dim", input_dim, owner=self, type_error=ValueError)
         self.output_dim = check_int("output_dim", output_dim, owner=self, type_error=ValueError)
         _layer_arguments.set_weight_options(
@@ -115,7 +123,8 @@ class Embedding(AdaptableLayer):
             (self.input_dim, self.output_dim),
             _layer_arguments.weight_options(self, "embeddings"),
         )
-        self._embeddings = self.add_weight(name="embeddings", shape=shape, **options)
+        if self._build_quantized(shape):
+            self._embeddings = self.add_weight(name="embeddings", shape=shape, **options)
         self._build_lora()
 
     def call(self, inputs: Tensor) -> Tensor:
@@ -123,6 +132,48 @@ class Embedding(AdaptableLayer):
         self._check_ids(inputs)
         outputs: Tensor = dispatch(_look_up, inputs, self.embeddings, self.compute_dtype)
         return outputs
+
+    # --- quantized tables
+
+    _quantization_modes = ("int8",)
+
+    @property
+    def variable_serialization_spec(self) -> dict[str | None, list[str]]:
+        """The names of the variables in files, in order, by quantization mode; None for none."""
+        return {
+            None: ["embeddings"],
+            "int8": ["embeddings", "embeddings_scale"],
+            "int4": ["embeddings", "embeddings_scale", "embeddings_zero", "g_idx"],
+        }
+
+    def _quantized_values(
+        self, mode: str, config: QuantizationConfig | None, weight: Any = None
+    ) -> QuantizedValues:
+        weight = self._embeddings if weight is None else weight
+        quantizer = (config and config.weight_quantizer) or AbsMaxQuantizer(axis=-1)
+        table, scale = quantizer(weight, to_numpy=True)
+        scale = scale_of_size(scale, (self.input_dim,), self)
+        return {"embeddings": table, "embeddings_scale": scale}
+
+    def _int8_build(self, shape: Shape, config: QuantizationConfig | None) -> None:
+        self._embeddings = self._add_constant("embeddings", shape, "zeros", "int8")
+        self.embeddings_scale = self._add_constant("embeddings_scale", (self.input_dim,))
+
+    def _dequantized_weight(self) -> Tensor:
+        table = ops.cast(self._embeddings, self.compute_dtype)
+        return ops.divide(table, ops.expand_dims(self.embeddings_scale, -1))
+
+    def _int8_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        self._check_ids(inputs)
+        ids = _as_ids(inputs)
+        vectors = ops.cast(ops.take(self._embeddings, ids, axis=0), self.compute_dtype)
+        scale = ops.take(self.embeddings_scale, ids, axis=0)
+        return self._add_lora_vectors(ops.divide(vectors, ops.expand_dims(scale, -1)), ids)
+
+    def _add_lora_vectors(self, vectors: Tensor, ids: Tensor) -> Tensor:
+        if not self.lora_enabled:
+            return vectors
+        return self._add_lora(vectors, ops.take(self._lora_matrices()[0], ids, axis=0))
 
     def _check_ids(self, inputs: Tensor) -> None:
         """Raise for indices outside the table, unless they are traced; waits for their values."""
@@ -151,8 +202,12 @@ class Embedding(AdaptableLayer):
             "mask_zero": self.mask_zero,
             "activity_regularizer": regularizers.serialize(self.activity_regularizer),
             **_layer_arguments.weight_options_config(self, "embeddings"),
-            **self._lora_config(),
+            **self._quantization_options(),
         }
+
+
+def _as_ids(inputs: Tensor) -> Tensor:
+    return inputs if inputs.dtype in ("int32", "int64") else ops.cast(inputs, "int32")
 
 
 def check_indices(layer: Embedding, indices: np.ndarray[Any, Any]) -> None:
