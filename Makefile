@@ -34,7 +34,8 @@ format: $(INSTALLED)
 metrics: $(INSTALLED)
 	$(RUN) tools/metrics.py
 
-# Data of other libraries (pandas, torch, tf.data, Grain ...), with the real packages installed.
+# Data and modules of other libraries (pandas, torch, tf.data, Grain, Flax, Equinox ...), with the real
+# packages installed.
 test-sources: $(SOURCES)/.installed
 	$(SOURCES)/bin/python -m pytest tests/sources tests/data/test_documented_sources.py
 

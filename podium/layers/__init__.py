@@ -200,3 +200,8 @@ from podium.layers.rnn._simple_rnn import SimpleRNN as SimpleRNN
 from podium.layers.rnn._simple_rnn import SimpleRNNCell as SimpleRNNCell
 from podium.layers.rnn._stacked_cells import StackedRNNCells as StackedRNNCells
 from podium.layers.rnn._time_distributed import TimeDistributed as TimeDistributed
+from podium.layers.wrapping._equinox_layer import EquinoxLayer as EquinoxLayer
+from podium.layers.wrapping._flax_layer import FlaxLayer as FlaxLayer
+from podium.layers.wrapping._jax_layer import JaxLayer as JaxLayer
+from podium.layers.wrapping._tfsm_layer import TFSMLayer as TFSMLayer
+from podium.layers.wrapping._torch_module_wrapper import TorchModuleWrapper as TorchModuleWrapper

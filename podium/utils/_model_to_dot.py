@@ -8,6 +8,7 @@ without either.
 from __future__ import annotations
 
 import html
+import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -92,8 +93,7 @@ class _PydotDrawing:
     """A graph made with pydot."""
 
     def __init__(self, name: str, is_cluster: bool, attributes: dict[str, str]):
-        import pydot
-
+        pydot = importlib.import_module("pydot")
         self._pydot = pydot
         self.graph: Any
         if is_cluster:
@@ -124,8 +124,7 @@ class _GraphvizDrawing:
     """A graph made with the package graphviz."""
 
     def __init__(self, name: str, is_cluster: bool, attributes: dict[str, str]):
-        import graphviz
-
+        graphviz = importlib.import_module("graphviz")
         self._edges: set[tuple[str, str]] = set()
         if is_cluster:
             options = {"style": "dashed", "label": name, "labeljust": "l"}
@@ -153,13 +152,13 @@ class _GraphvizDrawing:
 def _import_drawing() -> type[_PydotDrawing] | type[_GraphvizDrawing]:
     """Return the class that draws with the package that is installed."""
     try:
-        import pydot  # noqa: F401
+        importlib.import_module("pydot")
     except ImportError:
         pass
     else:
         return _PydotDrawing
     try:
-        import graphviz  # noqa: F401
+        importlib.import_module("graphviz")
     except ImportError as error:
         raise ImportError(
             "model_to_dot() needs pydot, or graphviz. Install them with `pip install pydot` or "
