@@ -129,6 +129,9 @@ class Layer:
     # Whether `call` records the layers inside one by one, as functional and Sequential models do.
     _records_layers_inside = False
 
+    # Whether it is built from the start, unless a subclass defines `build`.
+    _needs_no_build = False
+
     # Whether all weights exist after `build`. (A model may wait for its layers.)
     _build_is_final = True
 
@@ -170,11 +173,11 @@ class Layer:
         self._name = name or auto_name(snake_case(type(self).__name__))
         self._trainable = check_bool("trainable", trainable, owner=self)
         self._dtype_policy = get_dtype_policy(dtype)
-        self.built = False
+        self.built = self._needs_no_build and type(self).build is Layer.build
         self._loss_values: TraceLocal[tuple[Any, ...]] = TraceLocal(())
         self._initialized = True
         self._remat_scope = current_remat_scope()
-        self._autocast = autocast
+        self.autocast = autocast
         self.activity_regularizer = regularizers.get(activity_regularizer)
         self.built_shape: Tree = None  # the input shape that `build` received, for messages
         self.input_spec: InputSpec | Sequence[InputSpec | None] | None = None
@@ -283,7 +286,7 @@ class Layer:
     @property
     def _cast_to(self) -> str | None:
         """The dtype to which float inputs and Variables are cast while this layer runs."""
-        return self.compute_dtype if self._autocast and is_float_dtype(self.compute_dtype) else None
+        return self.compute_dtype if self.autocast and is_float_dtype(self.compute_dtype) else None
 
     @property
     def _cast_inputs_to(self) -> str | None:

@@ -104,3 +104,29 @@ def test_cast_between_layers_of_two_dtypes_is_not_an_operation_of_the_graph():
     x = np.ones((2, 3), "float32")
     assert copy(x).dtype == "float32"
     np.testing.assert_array_equal(copy(x).numpy(), model(x).numpy())
+
+
+def test_layer_without_weights_is_built_when_created_unless_a_subclass_defines_build():
+    class Sized(layers.Dropout):
+        def build(self, input_shape):
+            self.size = input_shape[-1]
+
+    plain = (layers.Dropout(0.5), layers.ReLU(), layers.MaxPooling1D(), layers.Identity())
+    assert all(layer.built for layer in plain)
+    sized = Sized(0.5)
+    assert not sized.built and not layers.Dense(2).built
+    sized(X)
+    assert sized.size == 3
+
+
+def test_autocast_is_an_attribute():
+    assert layers.Dense(2).autocast and not layers.Dense(2, autocast=False).autocast
+    assert not layers.LayerNormalization(autocast=True).autocast
+
+
+def test_mask_of_attention_is_that_of_the_query():
+    query = np.array([[True, False]])
+    layer = layers.Attention()
+    inputs = [np.ones((1, 2, 3), "float32"), np.ones((1, 4, 3), "float32")]
+    assert layer.compute_mask(inputs, [None, np.ones((1, 4), bool)]) is None
+    np.testing.assert_array_equal(layer.compute_mask(inputs, [query, None]), query)

@@ -122,3 +122,11 @@ def test_model_is_loaded_before_its_package_is_imported(tmp_path):
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.stdout.strip() == "Sequential", result.stderr
+
+
+def test_tuples_of_a_config_stay_tuples():
+    layer = podium.layers.MultiHeadAttention(2, 4, attention_axes=(2, 3))
+    config = podium.saving.serialize_keras_object(layer)
+    assert config["config"]["attention_axes"] == (2, 3)
+    assert podium.saving.deserialize_keras_object(config).get_config() == layer.get_config()
+    assert podium.saving.deserialize_keras_object([(1, "relu"), [2]]) == [(1, "relu"), [2]]

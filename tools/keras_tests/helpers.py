@@ -24,10 +24,3 @@ def default(method: Any) -> Any:
 def is_default(method: Any) -> bool:
     """Return whether a method has the mark of `default`."""
     return getattr(method, "_is_default", False)
-
-
-def canonicalize_axis(axis: int, num_dims: int) -> int:
-    """Return an axis counted from the first."""
-    if not -num_dims <= axis < num_dims:
-        raise ValueError(f"axis={axis} is out of bounds for an array of rank {num_dims}.")
-    return axis % num_dims

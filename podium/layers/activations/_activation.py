@@ -16,6 +16,8 @@ from podium.layers._layer import Layer
 class ElementwiseLayer(Layer):
     """A layer whose outputs have the shape of its inputs, and their mask."""
 
+    _needs_no_build = True
+
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
         self.supports_masking = True

@@ -113,7 +113,7 @@ class Attention(Layer):
         self, inputs: Sequence[Tensor], mask: Sequence[Tensor | None] | None = None
     ) -> Tree:
         """Return the mask of the query for the outputs; the scores have none."""
-        return None if mask is None else [mask[0], None]
+        return None if mask is None or mask[0] is None else mask[0]
 
     def compute_output_shape(self, input_shape: Sequence[SymbolicShape]) -> SymbolicShape:
         """Return the shape of the outputs."""

@@ -76,6 +76,11 @@ class _HeadAttention(Layer):
         self._value_dense: Any = None
         self._output_dense: Any = None
 
+    @property
+    def sliding_window(self) -> int | None:
+        """How many steps away the sources are from which attention is cut off; None for all."""
+        return self._sliding_window
+
     def _projection(
         self,
         name: str,

@@ -17,6 +17,8 @@ class Identity(Layer):
         (2, 3)
     """
 
+    _needs_no_build = True
+
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
         self.supports_masking = True

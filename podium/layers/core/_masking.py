@@ -27,6 +27,8 @@ class Masking(Layer):
         array([[ True, False]])
     """
 
+    _needs_no_build = True
+
     def __init__(self, mask_value: float = 0.0, **kwargs: Any):
         super().__init__(**kwargs)
         self.mask_value = mask_value

@@ -52,7 +52,7 @@ class _ScaledNormalization(Layer):
         self.scale = scale
         set_weight_options(self, **weights)
         self.supports_masking = True
-        self._autocast = False
+        self.autocast = False
         self.gamma: Any = None
         self.beta: Any = None
 
@@ -346,6 +346,8 @@ class UnitNormalization(Layer):
         >>> podium.layers.UnitNormalization()(np.array([[3.0, 4.0]], "float32")).numpy()
         array([[0.6, 0.8]], dtype=float32)
     """
+
+    _needs_no_build = True
 
     def __init__(self, axis: int | Sequence[int] = -1, **kwargs: Any):
         super().__init__(**kwargs)

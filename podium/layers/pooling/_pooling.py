@@ -22,6 +22,8 @@ from podium.layers._layer import Layer
 class _Pooling(Layer):
     """Pools windows that slide over the input."""
 
+    _needs_no_build = True
+
     rank: ClassVar[int]
     _operation: ClassVar[Any]
 
@@ -211,6 +213,8 @@ class AveragePooling3D(_Pooling):
 
 class _GlobalPooling(Layer):
     """Pools the entire input, channel by channel."""
+
+    _needs_no_build = True
 
     rank: ClassVar[int]
     _operation: ClassVar[Any]

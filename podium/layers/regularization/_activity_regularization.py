@@ -25,6 +25,8 @@ class ActivityRegularization(Layer):
         1.5
     """
 
+    _needs_no_build = True
+
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any):
         super().__init__(activity_regularizer=regularizers.L1L2(l1=l1, l2=l2), **kwargs)
         self.supports_masking = True

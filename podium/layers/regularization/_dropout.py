@@ -25,6 +25,8 @@ class _RandomLayer(Layer):
     No seed generator is created for an amount of zero.
     """
 
+    _needs_no_build = True
+
     def __init__(self, amount: float, seed: int | None, **kwargs: Any):
         super().__init__(**kwargs)
         self.seed = seed

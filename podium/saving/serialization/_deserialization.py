@@ -73,7 +73,8 @@ def deserialize_keras_object(
 def build_from_config(config: Any) -> Any:
     """Build the objects in sanitized plain data, inside the current `custom_object_scope`."""
     if isinstance(config, (list, tuple)):
-        return [build_from_config(item) for item in config]
+        items = [build_from_config(item) for item in config]
+        return tuple(items) if isinstance(config, tuple) else items
     if not isinstance(config, Mapping):
         return config
     if "class_name" not in config or "config" not in config:

@@ -48,7 +48,8 @@ def sanitize_config(config: Any) -> Any:
         ValueError: The config contains code.
     """
     if isinstance(config, (list, tuple)):
-        return [sanitize_config(item) for item in config]
+        items = [sanitize_config(item) for item in config]
+        return tuple(items) if isinstance(config, tuple) else items
     if not isinstance(config, Mapping):
         return config
     if config.get("class_name") == "__lambda__":

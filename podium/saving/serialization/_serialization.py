@@ -57,7 +57,8 @@ def _serialize(obj: object) -> Any:
     if isinstance(obj, _PLAIN_TYPES):
         return obj
     if isinstance(obj, (list, tuple)):
-        return [_serialize(item) for item in obj]
+        items = [_serialize(item) for item in obj]
+        return tuple(items) if isinstance(obj, tuple) else items
     if isinstance(obj, Mapping):
         return {_check_key(key): _serialize(value) for key, value in obj.items()}
     if callable(obj) and not hasattr(obj, "get_config") and not isinstance(obj, type):
