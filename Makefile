@@ -135,7 +135,7 @@ oracle-record: oracle
 	    --out tests/oracle/fixtures
 	for script in record_tf_keras record_audio record_callbacks record_data record_training record_compat \
 	    record_utils record_weights_file record_tensorflow_files record_tensorflow_checkpoints \
-	    record_seed_replicas record_requirements record_preprocessing; do \
+	    record_seed_replicas record_requirements record_preprocessing record_keras2_names; do \
 	    $(ORACLES)/tf_keras/bin/python tests/oracle/$$script.py \
 	        --out tests/oracle/fixtures || exit 1; done
 

@@ -22,7 +22,7 @@ from podium.ops.internal import result_type
 # The version of Keras whose API `podium.compat.keras` follows.
 __version__ = "2.15.0"
 
-_uids: collections.Counter[str] = collections.Counter()
+uids: collections.Counter[str] = collections.Counter()
 
 
 def version() -> str:
@@ -55,8 +55,8 @@ def get_uid(prefix: str = "") -> int:
         >>> keras.backend.get_uid("example"), keras.backend.get_uid("example")
         (1, 2)
     """
-    _uids[prefix] += 1
-    return _uids[prefix]
+    uids[prefix] += 1
+    return uids[prefix]
 
 
 def result_dtype(*dtypes: DTypeLike | None) -> str:
@@ -263,17 +263,6 @@ def flatten(x: TensorLike) -> Tensor:
         (6,)
     """
     return ops.reshape(x, (-1,))
-
-
-def learning_phase() -> int:
-    """Return 0: the `training` argument sets whether layers run in training mode.
-
-    Example:
-        >>> from podium.compat import keras
-        >>> keras.backend.learning_phase()
-        0
-    """
-    return 0
 
 
 def ctc_batch_cost(

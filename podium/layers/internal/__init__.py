@@ -1,8 +1,12 @@
 """What other packages of Podium may use of `podium.layers` beyond its public API. Not for users."""
 
-# Returns whether a value is a shape, and not a structure of shapes.
 # Raises for indices outside the table of an Embedding.
 from podium.layers._building import build_for_arguments as build_for_arguments
+
+# The `training` flag of the running layers, and their depth.
+from podium.layers._call_context import calls as calls
+
+# Returns whether a value is a shape, and not a structure of shapes.
 from podium.layers._call_context import is_shape as is_shape
 
 # Applies a function to every shape in a structure of shapes.

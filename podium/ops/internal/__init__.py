@@ -6,6 +6,9 @@ Functions named `raw_...` are operations on arrays, without dispatch.
 # Moves the channels of an array from the end, for `channels_first`.
 from podium.ops._arguments import from_channels_last as from_channels_last
 
+# Returns a valid data format; None means the default one.
+from podium.ops._arguments import resolve_data_format as resolve_data_format
+
 # Moves the channels of an array to the end, for `channels_first`.
 from podium.ops._arguments import to_channels_last as to_channels_last
 

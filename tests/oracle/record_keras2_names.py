@@ -1,0 +1,21 @@
+"""Records what tf_keras computes for the names of Keras 2 that Keras 3 has not.
+
+python tests/oracle/record_keras2_names.py --out tests/oracle/fixtures
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import keras2_backend_cases
+import tf_keras
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, required=True)
+    results = {"backend": keras2_backend_cases.run(tf_keras)}
+    path = parser.parse_args().out / "keras2_names.json"
+    path.write_text(json.dumps(results) + "\n")
