@@ -167,6 +167,12 @@ check-tensorflow-files: $(INSTALLED) $(SOURCES)/.installed oracle
 	$(SOURCES)/bin/python tests/oracle/check_saved_models.py \
 	    --tf-keras $(ORACLES)/tf_keras/bin/python
 
+# Runs the comparisons with what Keras has recorded, and counts the public names that they compare;
+# `make oracle-record` records with Keras itself. About ten minutes.
+.PHONY: parity
+parity: $(INSTALLED)
+	$(RUN) tools/parity.py --missing
+
 # docs/catalogue.md: each public name of Keras 3 and Keras 2, and what Podium has for it.
 .PHONY: catalogue
 catalogue: $(INSTALLED)

@@ -134,14 +134,14 @@ def _report(
         package = name.partition(".")[0] if "." in name else "keras"
         is_present = name in objects
         passes = name in plugin.passed and name not in plugin.failed
-        for column, counts in enumerate((True, is_present, passes, name in plugin.failed)):
-            rows[package][column] += counts
+        for column, holds in enumerate((True, is_present, passes, name in plugin.failed)):
+            rows[package][column] += holds
         if is_present and not passes:
             missing.append(name)
     rows["all"] = [sum(column) for column in zip(*rows.values(), strict=True)]
     print(f"\n{'package':24}{'names':>8}{'present':>9}{'compared':>10}{'failing':>9}")
-    for package, (total, present, passes, failing) in rows.items():
-        print(f"{package:24}{total:8}{present:9}{passes:10}{failing:9}")
+    for package, (total, present, compared, failing) in rows.items():
+        print(f"{package:24}{total:8}{present:9}{compared:10}{failing:9}")
     if lists_missing:
         print("\nnot compared:", ", ".join(missing))
     print("\nabsent:", ", ".join(absent))

@@ -288,7 +288,7 @@ def test_attributes_of_a_method_without_tracking_are_not_searched():
 
         @no_automatic_dependency_tracking
         def add_other(self):
-            """Add a layer that is somebody else's."""
+            """Add a layer that is the caller's."""
             self.others = [layers.Dense(3)]
             return len(self.others)
 
