@@ -146,6 +146,11 @@ def _load_custom_scale_layer() -> type[_typing.Any]:
     return layer
 
 
+def _load_feature_space() -> type[_typing.Any]:
+    layer: type[_typing.Any] = _importing.import_package("utils").FeatureSpace
+    return layer
+
+
 def _find_layer(name: str) -> type[_typing.Any] | None:
     layers = __getattr__("layers")
     layer_class = None if name.startswith("_") else getattr(layers, name, None)
@@ -160,6 +165,7 @@ _register_class_loader("Sequential", _load_sequential)
 _register_class_loader("LayerScale", _load_layer_scale)
 _register_class_loader("StochasticDepth", _load_stochastic_depth)
 _register_class_loader("CustomScaleLayer", _load_custom_scale_layer)
+_register_class_loader("FeatureSpace", _load_feature_space)
 _register_layer_finder(_find_layer)  # an activation may be a layer
 
 

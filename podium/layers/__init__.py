@@ -1,5 +1,6 @@
 """Layers: computations with weights."""
 
+from podium.layers import experimental as experimental
 from podium.layers._input_spec import InputSpec as InputSpec
 from podium.layers._keras_operation import Operation as Operation
 from podium.layers._layer import Layer as Layer

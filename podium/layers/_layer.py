@@ -135,6 +135,9 @@ class Layer:
     # Whether all weights exist after `build`. (A model may wait for its layers.)
     _build_is_final = True
 
+    # Whether files hold it as they hold models.
+    _is_savable_alone = False
+
     # Whether the arguments of a call pass through `_prepare_inputs` first: text, in models.
     _prepares_inputs = False
 

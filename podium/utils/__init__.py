@@ -28,6 +28,7 @@ from podium.utils._array_preparation import to_categorical as to_categorical
 from podium.utils._audio_dataset import audio_dataset_from_directory as audio_dataset_from_directory
 from podium.utils._config import Config as Config
 from podium.utils._download import get_file as get_file
+from podium.utils._feature_space import FeatureSpace as FeatureSpace
 from podium.utils._image_dataset import image_dataset_from_directory as image_dataset_from_directory
 from podium.utils._image_io import array_to_img as array_to_img
 from podium.utils._image_io import img_to_array as img_to_array

@@ -325,3 +325,70 @@ CASES = {
     "text": TEXT,
     "audio": AUDIO,
 }
+
+COLUMNS = {
+    "float": [-0.1, 0.2, 0.3, 0.4],
+    "normalized": [1.0, 2.0, 3.0, 5.0],
+    "rescaled": [0.0, 1.0, 2.0, 3.0],
+    "discretized": [1.0, 2.0, 3.0, 4.0],
+    "word": ["zero", "one", "two", "zero"],
+    "number": [3, 1, 2, 3],
+    "hashed_word": ["a", "b", "c", "d"],
+    "hashed_number": [10, 20, 30, 40],
+}
+NEW_COLUMNS = {
+    "float": [1.0, 2.0],
+    "normalized": [0.0, 9.0],
+    "rescaled": [1.5, -1.0],
+    "discretized": [0.0, 9.0],
+    "word": ["two", "nine"],
+    "number": [1, 9],
+    "hashed_word": ["x", "a"],
+    "hashed_number": [10, -1],
+}
+
+
+def standard_types(space):
+    return {
+        "float": "float",
+        "normalized": "float_normalized",
+        "rescaled": "float_rescaled",
+        "discretized": "float_discretized",
+        "word": "string_categorical",
+        "number": "integer_categorical",
+        "hashed_word": "string_hashed",
+        "hashed_number": "integer_hashed",
+    }
+
+
+def custom_types(space):
+    return {
+        "float": space.float(),
+        "normalized": space.float_normalized(),
+        "rescaled": space.float_rescaled(scale=2.0, offset=1.0),
+        "discretized": space.float_discretized(num_bins=3, output_mode="int"),
+        "word": space.string_categorical(max_tokens=3, output_mode="int"),
+        "number": space.integer_categorical(num_oov_indices=2, output_mode="int"),
+        "hashed_word": space.string_hashed(num_bins=7, output_mode="int"),
+        "hashed_number": space.integer_hashed(num_bins=7),
+    }
+
+
+# Each makes a FeatureSpace, of Keras or of Podium.
+FEATURE_SPACES = [
+    lambda space: space(standard_types(space), num_discretization_bins=3, hashing_dim=5),
+    lambda space: space(
+        standard_types(space),
+        crosses=[("word", "number"), ("word", "hashed_number")],
+        crossing_dim=6,
+    ),
+    lambda space: space(
+        custom_types(space),
+        output_mode="dict",
+        crosses=[
+            space.cross(("word", "number"), crossing_dim=9, output_mode="int"),
+            space.cross(("hashed_word", "number"), crossing_dim=4),
+        ],
+    ),
+    lambda space: space({"word": "string_categorical"}),
+]

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import keras
 import numpy as np
-from preprocessing_cases import CASES, arrays_of
+from preprocessing_cases import CASES, COLUMNS, FEATURE_SPACES, NEW_COLUMNS, arrays_of
 
 
 def as_input(array):
@@ -63,6 +63,16 @@ def run(case):
     return recorded
 
 
+def run_feature_space(make):
+    keras.utils.clear_session()
+    space = make(keras.utils.FeatureSpace)
+    names = list(space.features)
+    space.adapt({name: COLUMNS[name] for name in names})
+    output = space({name: NEW_COLUMNS[name] for name in names})
+    parts = output if isinstance(output, dict) else {"": output}
+    return {name: plain(np.asarray(value).tolist()) for name, value in parts.items()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
@@ -70,6 +80,8 @@ def main():
     args = parser.parse_args()
     groups = [group for group in CASES if (group == "audio") == args.audio]
     facts = {group: [run(case) for case in CASES[group]] for group in groups}
+    if not args.audio:
+        facts["feature_spaces"] = [run_feature_space(make) for make in FEATURE_SPACES]
     text = json.dumps(facts, indent=None, separators=(",", ":"))
     name = "preprocessing_audio.json" if args.audio else "preprocessing.json"
     (args.out / name).write_text(text + "\n")

@@ -35,6 +35,7 @@ from podium.saving.formats._model_texts import (
     build_model,
     check_config_digest,
     config_members,
+    is_savable,
     parse_member,
 )
 from podium.saving.formats._safetensors import SUFFIX
@@ -124,7 +125,7 @@ def save_model(
         >>> bool(np.all(same.get_weights()[0] == model.get_weights()[0]))
         True
     """
-    if not isinstance(model, Layer) or not hasattr(model, "get_layer"):
+    if not isinstance(model, Layer) or not is_savable(model):
         raise TypeError(f"save was given {model!r}; a model was expected.")
     unknown = kwargs.keys() - {
         "include_optimizer",

@@ -75,6 +75,11 @@ def parse_member(texts: Mapping[str, bytes], name: str) -> Any:
         raise InvalidFileError(f"was rejected: its {name!r} {error}.") from None
 
 
+def is_savable(model: Layer) -> bool:
+    """Return whether files hold an object by itself: models and what is saved as they are."""
+    return hasattr(model, "get_layer") or model._is_savable_alone
+
+
 def build_model(config: object, compile: bool) -> SavableModel:
     """Build the model that a config describes, inside the current `custom_object_scope`."""
     if not isinstance(config, dict) or "class_name" not in config or "config" not in config:
@@ -88,7 +93,7 @@ def build_model(config: object, compile: bool) -> SavableModel:
     add_lost_numbers(config)
     with share_layers(is_new_config=True):
         model = build_from_config(sanitize_config(config))
-    if not isinstance(model, Layer) or not hasattr(model, "get_layer"):
+    if not isinstance(model, Layer) or not is_savable(model):
         raise InvalidFileError(
             f"was rejected: its config describes a {config['class_name']!r}; a model was expected."
         )

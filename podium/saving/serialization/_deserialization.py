@@ -196,7 +196,8 @@ def _find_builtin_class(config: Mapping[str, Any]) -> type:
 def _build_instance(config: Mapping[str, Any]) -> Any:
     instance = build_object(config, _find_builtin_class)
     build_config, compile_config = config.get("build_config"), config.get("compile_config")
-    if build_config and hasattr(instance, "get_layer") and not instance.built:
+    is_model = hasattr(instance, "get_layer") or getattr(instance, "_is_savable_alone", False)
+    if build_config and is_model and not instance.built:
         _build_model(instance, build_config)
     if compile_config and hasattr(instance, "compile_from_config"):
         instance.compile_from_config(compile_config)

@@ -23,12 +23,14 @@ _MAX_CONSTANT_SIZE = 100_000  # elements of a constant inside a config
 # Keras's public name for a class that has another name in the code.
 _PUBLIC_NAMES = {"GroupedQueryAttention": "GroupQueryAttention"}
 
-# The modules of layers that Keras finds there alone: those of `applications`.
+# The modules of layers that Keras finds there alone: those of `applications` and `utils`.
 _MODULES = {
     "LayerScale": "keras.src.applications.convnext",
     "StochasticDepth": "keras.src.applications.convnext",
     "CustomScaleLayer": "keras.src.applications.inception_resnet_v2",
+    "FeatureSpace": "keras.utils",
 }
+_MODULES_OF_PACKAGES = ("podium.applications.", "podium.utils.")
 _PLAIN_TYPES = (bool, int, float, str, type(None))
 
 
@@ -174,7 +176,7 @@ def _names_of_class(obj: Any) -> tuple[str, str, str | None]:
         return ("keras" if cls is DTypePolicy else "keras.dtype_policies"), name, None
     if not cls.__module__.startswith("podium."):
         return cls.__module__, name, get_registered_name(cls)
-    if name in _MODULES and cls.__module__.startswith("podium.applications."):
+    if name in _MODULES and cls.__module__.startswith(_MODULES_OF_PACKAGES):
         return _MODULES[name], name, name
     if hasattr(obj, "get_layer"):  # a model
         if hasattr(obj, "_stack"):
