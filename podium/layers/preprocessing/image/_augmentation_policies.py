@@ -308,14 +308,18 @@ class AugMix(_PolicyLayer):
             return None
         seed = self.generator if seed is None else seed
         shape = (self.num_chains, self.chain_depth)
-        weights = podium_random.gamma((self.num_chains,), self.alpha, seed=seed)
+        # Ratios of gamma variables follow the Dirichlet and the beta distribution. One draw for
+        # both: XLA takes seconds to compile each.
+        amounts = podium_random.gamma((self.num_chains + 2,), self.alpha, seed=seed)
+        amounts = ops.maximum(amounts, 1e-30)
+        weights, pair = amounts[: self.num_chains], amounts[self.num_chains :]
         num = len(self.augmentations) + 1  # the last one changes nothing
         keys = dispatch(
             lambda key: jax.random.key_data(jax.random.split(key, shape)), draw_seed(seed)
         )
         return {
             "chain_mixing_weights": weights / ops.sum(weights),
-            "weight_sample": podium_random.beta((), self.alpha, self.alpha, seed=seed),
+            "weight_sample": pair[0] / ops.sum(pair),
             "layer_idxes": podium_random.randint(shape, 0, num, seed=seed),
             "keys": keys,
         }
