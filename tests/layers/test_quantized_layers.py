@@ -162,6 +162,36 @@ def test_an_own_layer_can_define_its_quantization():
     np.testing.assert_array_equal(layer(X), np.sign(X))
 
 
+# --- int4
+
+
+@pytest.mark.parametrize(("block_size", "name"), [(None, "int4/-1"), (3, "int4/3")])
+def test_int4_weights_take_half_a_byte(block_size, name):
+    config = quantizers.Int4QuantizationConfig(block_size=block_size)
+    layer = built(layers.Dense(6), (None, 4))
+    table = built(layers.Embedding(5, 4))
+    ids = np.array([[1, 4], [0, 2]])
+    expected, vectors = layer(X).numpy(), table(ids).numpy()
+    for quantized in (layer, table):
+        quantized.quantize(config=config)
+        assert quantized.dtype_policy.name == f"{name}_from_float32"
+    assert layer._kernel.shape == (4, 3) and layer.kernel.shape == (4, 6)
+    assert np.abs(layer(X) - expected).max() < 0.4
+    assert table._embeddings.shape == (5, 2) and table.embeddings.shape == (5, 4)
+    assert np.abs(table(ids) - vectors).max() < 0.01
+
+
+def test_lora_trains_over_int4_weights():
+    model = make_model()
+    model.quantize("int4")
+    for layer in model.layers:
+        layer.enable_lora(2)
+    packed = model.layers[0]._kernel.numpy()
+    losses = fit(compiled(model), epochs=4)
+    assert losses[3] < losses[0]
+    np.testing.assert_array_equal(model.layers[0]._kernel, packed)
+
+
 # --- float8
 
 
@@ -196,7 +226,7 @@ def test_fused_steps_in_float8_are_the_single_steps():
 # --- configs and files
 
 
-@pytest.mark.parametrize("mode", ["int8", "float8"])
+@pytest.mark.parametrize("mode", ["int8", "int4", "float8"])
 @pytest.mark.parametrize("suffix", [".keras", ".weights.h5", ".safetensors"])
 def test_saved_models_predict_the_same(mode, suffix, tmp_path):
     model, path = make_model(), tmp_path / f"a{suffix}"
@@ -206,7 +236,7 @@ def test_saved_models_predict_the_same(mode, suffix, tmp_path):
         same = podium.saving.load_model(path)
     else:
         model.save_weights(path)
-        same = make_model(dtype=f"{mode}_from_float32")
+        same = make_model(dtype=model.layers[0].dtype_policy)
         same.load_weights(path)
     np.testing.assert_array_equal(same.predict(X, verbose=0), model.predict(X, verbose=0))
     assert same.layers[0].quantization_mode == mode

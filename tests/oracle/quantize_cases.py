@@ -332,7 +332,31 @@ def float8_training(keras):
     return result
 
 
+def int4_layers(keras):
+    return quantize_each(keras, keras.quantizers.Int4QuantizationConfig(block_size=None))
+
+
+def int4_layers_in_blocks(keras):
+    return quantize_each(keras, keras.quantizers.Int4QuantizationConfig(block_size=4))
+
+
+def int4_with_other_quantizers(keras):
+    quantizers = keras.quantizers
+    config = quantizers.Int4QuantizationConfig(
+        quantizers.AbsMaxQuantizer(axis=0, value_range=(-8, 7)),
+        quantizers.AbsMaxQuantizer(value_range=(-31, 31)),
+        block_size=-1,
+    )
+    return quantize_each(keras, config, names=("dense", "heads"), lora=False)
+
+
+def int4_in_mixed_precision(keras):
+    config = keras.quantizers.Int4QuantizationConfig(block_size=2)
+    return quantize_each(keras, config, "mixed_bfloat16", ("dense", "heads"))
+
+
 CASES = [abs_max, int4_packing, float8_helpers, fake_quantization, quantizer_configs]
 CASES += [adapted_layers, adapted_layers_in_mixed_precision, adapted_training]
 CASES += [int8_layers, int8_weights_only, int8_with_other_quantizers]
 CASES += [int8_in_mixed_precision, int8_model, float8_layers, float8_training]
+CASES += [int4_layers, int4_layers_in_blocks, int4_with_other_quantizers, int4_in_mixed_precision]

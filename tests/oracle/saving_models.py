@@ -143,12 +143,18 @@ def _quantized(K, name, mode, lora=True):
     if lora:
         model.get_layer("hidden").enable_lora(2)
         model.get_layer("table").enable_lora(1)
-    model.quantize(mode, filters="hidden|last|heads|output" + ("|table" if lora else ""))
+    model.quantize(
+        mode, filters="hidden|last|heads|output" + ("|table" if mode != "float8" else "")
+    )
     return model, [(2, 5)]
 
 
 def int8(K):
     return _quantized(K, "int8", "int8")
+
+
+def int4(K):
+    return _quantized(K, "int4", "int4", lora=False)
 
 
 def float8(K):
@@ -168,9 +174,10 @@ MODELS = (
     branches,
     adapted,
     int8,
+    int4,
     float8,
 )
-QUANTIZED = (int8, float8)  # their weights have values already
+QUANTIZED = (int8, int4, float8)  # their weights have values already
 TAKE_IDS = (embedded, adapted, *QUANTIZED)
 RECORDED = (
     convolutions,
@@ -182,6 +189,7 @@ RECORDED = (
     branches,
     adapted,
     int8,
+    int4,
     float8,
 )
 

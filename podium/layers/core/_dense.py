@@ -19,7 +19,12 @@ from podium._typing import (
 from podium.core import Tensor, custom_gradient, dispatch
 from podium.core.internal import check_int
 from podium.layers._input_spec import InputSpec
-from podium.layers.core._float8_product import add_float8_variables, float8_bias, float8_product
+from podium.layers.core._float8_product import float8_bias, float8_product
+from podium.layers.core._int4_kernel import (
+    add_int4_kernel,
+    int4_kernel_floats,
+    int4_kernel_values,
+)
 from podium.layers.core._quantizable_layer import (
     QuantizableLayer,
     QuantizedValues,
@@ -138,27 +143,41 @@ class Dense(QuantizableLayer):
 
     # --- quantized kernels
 
-    _quantization_modes = ("int8", "float8")
+    _quantization_modes = ("int8", "int4", "float8")
 
     def _quantized_values(
-        self, mode: str, config: QuantizationConfig | None, weight: Any = None
+        self, mode: str, config: QuantizationConfig | None, weight: Value | None = None
     ) -> QuantizedValues:
         weight = self._kernel if weight is None else weight
         if mode == "int8":
             quantizer = (config and config.weight_quantizer) or AbsMaxQuantizer(axis=0)
             kernel, scale = quantizer(weight, to_numpy=True)
             return {"kernel": kernel, "kernel_scale": scale_of_size(scale, (self.units,), self)}
-        return {}
+        return int4_kernel_values(self, weight, config) if mode == "int4" else {}
 
     def _int8_build(self, shape: Shape, config: QuantizationConfig | None) -> None:
         self.inputs_quantizer = AbsMaxQuantizer() if config is None else config.activation_quantizer
         self._kernel = self._add_constant("kernel", shape, "zeros", "int8")
         self.kernel_scale = self._add_constant("kernel_scale", (self.units,))
 
+    def _int4_build(self, shape: Shape, config: QuantizationConfig | None) -> None:
+        self.inputs_quantizer = None if config is None else config.activation_quantizer
+        add_int4_kernel(self, shape, shape, config)
+
     def _dequantized_weight(self) -> Tensor:
+        if self.quantization_mode == "int4":
+            return int4_kernel_floats(self)
         return ops.divide(ops.cast(self._kernel, self.compute_dtype), self.kernel_scale)
 
     def _int8_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        return self._finish(inputs, self._quantized_product(inputs, self._kernel))
+
+    def _int4_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        if self._block_size is not None:
+            return self._finish(inputs, ops.matmul(inputs, int4_kernel_floats(self)))
+        return self._finish(inputs, self._quantized_product(inputs, self._unpacked_weight()))
+
+    def _quantized_product(self, inputs: Tensor, integers: Value) -> Tensor:
         dtype, quantizer = self.compute_dtype, self.inputs_quantizer
 
         @custom_gradient
@@ -173,17 +192,14 @@ class Dense(QuantizableLayer):
                 divisor = ops.multiply(scale, inputs_scale)
             return ops.divide(ops.cast(ops.matmul(x, kernel), dtype), divisor), gradient
 
-        return self._finish(inputs, product(inputs, self._kernel, self.kernel_scale))
+        outputs: Tensor = product(inputs, integers, self.kernel_scale)
+        return outputs
 
     def _finish(self, inputs: Tensor, outputs: Tensor) -> Tensor:
         """Add LoRA and the bias to the product of inputs and the quantized kernel."""
         if self.lora_enabled:
             outputs = self._add_lora(outputs, ops.matmul(inputs, self._lora_matrices()[0]))
         return self._add_bias_and_activate(outputs, self.bias)
-
-    def _float8_build(self, shape: Shape, config: QuantizationConfig | None) -> None:
-        for name, variable in add_float8_variables(self).items():
-            setattr(self, name, variable)
 
     def _float8_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         outputs = float8_product(self, ops.matmul, inputs, training)

@@ -25,7 +25,12 @@ from podium.core import Tensor, custom_gradient, dispatch
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer_arguments import set_weight_options, weight_options, weight_options_config
 from podium.layers.core._einsum_layout import EinsumLayout
-from podium.layers.core._float8_product import add_float8_variables, float8_bias, float8_product
+from podium.layers.core._float8_product import float8_bias, float8_product
+from podium.layers.core._int4_kernel import (
+    add_int4_kernel,
+    int4_kernel_floats,
+    int4_kernel_values,
+)
 from podium.layers.core._quantizable_layer import (
     QuantizableLayer,
     QuantizedValues,
@@ -233,10 +238,10 @@ class EinsumDense(QuantizableLayer):
 
     # --- quantized kernels
 
-    _quantization_modes = ("int8", "float8")
+    _quantization_modes = ("int8", "int4", "float8")
 
     def _quantized_values(
-        self, mode: str, config: QuantizationConfig | None, weight: Any = None
+        self, mode: str, config: QuantizationConfig | None, weight: Value | None = None
     ) -> QuantizedValues:
         weight = self._kernel if weight is None else weight
         if mode == "int8":
@@ -247,6 +252,9 @@ class EinsumDense(QuantizableLayer):
             kept = [1 if i in layout.summed_kernel else n for i, n in enumerate(kernel.shape)]
             scale = scale_of_size(scale, tuple(kept), self)
             return {"kernel": kernel, "kernel_scale": layout.to_outputs(scale, layout.kernel)}
+        if mode == "int4":
+            flat = ops.reshape(weight, self._layout.flat_kernel_shape(weight.shape))
+            return int4_kernel_values(self, flat, config)
         return {}
 
     def _int8_build(self, shape: Shape, config: QuantizationConfig | None) -> None:
@@ -256,11 +264,28 @@ class EinsumDense(QuantizableLayer):
             "kernel_scale", self._layout.kernel_scale_shape(shape)
         )
 
+    def _int4_build(self, shape: Shape, config: QuantizationConfig | None) -> None:
+        self.inputs_quantizer = None if config is None else config.activation_quantizer
+        add_int4_kernel(self, shape, self._layout.flat_kernel_shape(shape), config)
+
     def _dequantized_weight(self) -> Tensor:
+        if self.quantization_mode == "int4":
+            return int4_kernel_floats(self)
         kernel = ops.cast(self._kernel, self.compute_dtype)
         return ops.divide(kernel, self._layout.to_kernel(self.kernel_scale))
 
     def _int8_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        outputs = self._quantized_product(inputs, self._kernel, self.kernel_scale)
+        return self._finish(inputs, outputs)
+
+    def _int4_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        floats = int4_kernel_floats(self)
+        if self.inputs_quantizer is None:
+            return self._finish(inputs, ops.einsum(self.equation, inputs, floats))
+        scale = ops.ones((1,) * len(self._layout.outputs), self.compute_dtype)
+        return self._finish(inputs, self._quantized_product(inputs, floats, scale))
+
+    def _quantized_product(self, inputs: Tensor, kernel: Value, kernel_scale: Value) -> Tensor:
         dtype, quantizer, layout = self.compute_dtype, self.inputs_quantizer, self._layout
 
         @custom_gradient
@@ -273,10 +298,11 @@ class EinsumDense(QuantizableLayer):
             if quantizer is not None:
                 x, inputs_scale = quantizer(x, axis=layout.summed_inputs)
                 divisor = ops.multiply(layout.to_outputs(inputs_scale, layout.inputs), scale)
-            outputs = ops.cast(ops.einsum(self.equation, x, kernel), dtype)
-            return ops.divide(outputs, divisor), gradient
+            summed = ops.cast(ops.einsum(self.equation, x, kernel), dtype)
+            return ops.divide(summed, divisor), gradient
 
-        return self._finish(inputs, product(inputs, self._kernel, self.kernel_scale))
+        outputs: Tensor = product(inputs, kernel, kernel_scale)
+        return outputs
 
     def _finish(self, inputs: Tensor, outputs: Tensor) -> Tensor:
         """Add LoRA and the bias to the product of inputs and the quantized kernel."""
@@ -289,10 +315,6 @@ class EinsumDense(QuantizableLayer):
         if bias is not None:
             outputs = ops.add(outputs, bias)
         return outputs if self.activation is None else self.activation(outputs)
-
-    def _float8_build(self, shape: Shape, config: QuantizationConfig | None) -> None:
-        for name, variable in add_float8_variables(self).items():
-            setattr(self, name, variable)
 
     def _float8_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         def product(x: Tensor, kernel: Tensor) -> Tensor:

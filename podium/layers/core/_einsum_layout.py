@@ -6,6 +6,7 @@ over. They multiply outputs, so that they need the axes of outputs.
 
 from __future__ import annotations
 
+import math
 import string
 from typing import NamedTuple
 
@@ -51,6 +52,11 @@ class EinsumLayout(NamedTuple):
     def gradient_equation(self) -> str:
         """The equation of the gradient of the inputs, from that of the outputs and the kernel."""
         return f"{self.outputs},{self.kernel}->{self.inputs}"
+
+    def flat_kernel_shape(self, kernel_shape: Shape) -> Shape:
+        """Return the sizes of the axes that are summed over, and of the others, multiplied."""
+        rows = math.prod(kernel_shape[i] for i in self.summed_kernel)
+        return rows, math.prod(kernel_shape) // rows
 
     def kernel_scale_shape(self, kernel_shape: Shape) -> Shape:
         """Return the shape of the scale of a kernel with the axes of the outputs."""

@@ -18,16 +18,25 @@ from podium._typing import (
     Shape,
     SymbolicShape,
     TensorLike,
+    Value,
 )
 from podium.core import KerasTensor, Tensor, dispatch
 from podium.core.internal import check_int
 from podium.layers import _layer_arguments
+from podium.layers.core._int4_weights import (
+    Int4Matrix,
+    group_numbers,
+    int4_block_size,
+    num_groups,
+    quantize_matrix_to_int4,
+)
 from podium.layers.core._quantizable_layer import (
     QuantizableLayer,
     QuantizedValues,
     scale_of_size,
 )
-from podium.quantizers import AbsMaxQuantizer, QuantizationConfig
+from podium.quantizers import AbsMaxQuantizer, QuantizationConfig, pack_int4, unpack_int4
+from podium.quantizers.internal import dequantize_with_groups
 
 
 def _look_up(ids: jax.Array, table: jax.Array, dtype: str) -> jax.Array:
@@ -135,7 +144,7 @@ class Embedding(QuantizableLayer):
 
     # --- quantized tables
 
-    _quantization_modes = ("int8",)
+    _quantization_modes = ("int8", "int4")
 
     @property
     def variable_serialization_spec(self) -> dict[str | None, list[str]]:
@@ -147,9 +156,11 @@ class Embedding(QuantizableLayer):
         }
 
     def _quantized_values(
-        self, mode: str, config: QuantizationConfig | None, weight: Any = None
+        self, mode: str, config: QuantizationConfig | None, weight: Value | None = None
     ) -> QuantizedValues:
         weight = self._embeddings if weight is None else weight
+        if mode == "int4":
+            return self._int4_values(weight, config)
         quantizer = (config and config.weight_quantizer) or AbsMaxQuantizer(axis=-1)
         table, scale = quantizer(weight, to_numpy=True)
         scale = scale_of_size(scale, (self.input_dim,), self)
@@ -159,16 +170,62 @@ class Embedding(QuantizableLayer):
         self._embeddings = self._add_constant("embeddings", shape, "zeros", "int8")
         self.embeddings_scale = self._add_constant("embeddings_scale", (self.input_dim,))
 
+    def _int4_values(self, weight: Value, config: QuantizationConfig | None) -> QuantizedValues:
+        """Return the quantized table: blocks are along the vectors, which are its rows."""
+        quantizer = None if config is None else config.weight_quantizer
+        if quantizer is not None:
+            table, scale = quantizer(weight, to_numpy=True)
+            quantized = Int4Matrix(ops.transpose(table), ops.transpose(scale), None)
+        else:
+            block_size = int4_block_size(self, config)
+            quantized = quantize_matrix_to_int4(ops.transpose(weight), block_size)
+        scale = ops.transpose(quantized.scale)
+        if quantized.zero is None:
+            scale = scale_of_size(scale, (self.input_dim,), self)
+        packed = pack_int4(ops.transpose(quantized.values), axis=-1)[0]
+        values = {"embeddings": packed, "embeddings_scale": scale}
+        if quantized.zero is not None:
+            values["embeddings_zero"] = ops.transpose(quantized.zero)
+        return values
+
+    def _int4_build(self, shape: Shape, config: QuantizationConfig | None) -> None:
+        block_size = self._block_size = int4_block_size(self, config)
+        self._float_shape, (rows, size) = shape, shape
+        self._embeddings = self._add_constant(
+            "embeddings", (rows, (size + 1) // 2), "zeros", "int8"
+        )
+        if block_size is None:
+            self.embeddings_scale = self._add_constant("embeddings_scale", (rows,))
+            return
+        scale_shape = (rows, num_groups(size, block_size))
+        self.embeddings_scale = self._add_constant("embeddings_scale", scale_shape)
+        self.embeddings_zero = self._add_constant("embeddings_zero", scale_shape, "zeros", "int8")
+        numbers = group_numbers(size, block_size)
+        self.g_idx = self._add_constant("g_idx", (size,), numbers, "float32")
+
     def _dequantized_weight(self) -> Tensor:
-        table = ops.cast(self._embeddings, self.compute_dtype)
-        return ops.divide(table, ops.expand_dims(self.embeddings_scale, -1))
+        return self._vectors_of(ops.arange(self.input_dim))
+
+    def _vectors_of(self, ids: Tensor) -> Tensor:
+        """Return the floats behind the quantized vectors of indices."""
+        rows = ops.take(self._embeddings, ids, axis=0)
+        scale = ops.take(self.embeddings_scale, ids, axis=0)
+        if self.quantization_mode == "int4":
+            rows = unpack_int4(rows, self.output_dim, axis=-1)
+        if self._block_size is None:
+            floats = ops.cast(rows, self.compute_dtype)
+            return ops.divide(floats, ops.expand_dims(scale, -1))
+        zero = ops.take(self.embeddings_zero, ids, axis=0)
+        vectors = dequantize_with_groups(rows, scale, zero, self.g_idx, group_axis=-1)
+        return ops.cast(vectors, self.compute_dtype)
 
     def _int8_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         self._check_ids(inputs)
         ids = _as_ids(inputs)
-        vectors = ops.cast(ops.take(self._embeddings, ids, axis=0), self.compute_dtype)
-        scale = ops.take(self.embeddings_scale, ids, axis=0)
-        return self._add_lora_vectors(ops.divide(vectors, ops.expand_dims(scale, -1)), ids)
+        return self._add_lora_vectors(self._vectors_of(ids), ids)
+
+    def _int4_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        return self._int8_call(inputs)
 
     def _add_lora_vectors(self, vectors: Tensor, ids: Tensor) -> Tensor:
         if not self.lora_enabled:

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from podium import ops, quantizers
-from podium._typing import Config, Shape, SymbolicShape
+from podium._typing import Config, Shape, SymbolicShape, Value
 from podium.core import Tensor, Variable, get_dtype_policy, unknown_choice
 from podium.layers._quantize_method import missing_method_error
 from podium.layers.core._adaptable_layer import AdaptableLayer
-from podium.layers.core._float8_product import FLOAT8_VARIABLES
+from podium.layers.core._float8_product import FLOAT8_VARIABLES, add_float8_variables
 from podium.quantizers import QuantizationConfig
 
 # What `quantize` assigns: arrays by the names of variables.
@@ -43,6 +43,12 @@ class QuantizableLayer(AdaptableLayer):
     # The modes that a class itself supports. Its subclasses may compute something else.
     _quantization_modes: tuple[str, ...] = ()
 
+    # Created by `quantized_build`, for a kernel.
+    _kernel: Any
+    kernel_scale: Variable
+    kernel_zero: Variable
+    g_idx: Variable
+
     def __init__(
         self, *, quantization_config: QuantizationConfig | Config | None = None, **kwargs: Any
     ):
@@ -55,6 +61,8 @@ class QuantizableLayer(AdaptableLayer):
             )
         self.quantization_config = config
         self.inputs_quantizer: Any = None
+        self._block_size: int | None = None  # of int4, if there are blocks
+        self._float_shape: Shape = ()  # of a weight that is stored packed
 
     # --- quantize
 
@@ -101,10 +109,10 @@ class QuantizableLayer(AdaptableLayer):
 
     def _mode_name(self, mode: str) -> str:
         """Return the beginning of the name of the dtype policy."""
-        return mode
+        return f"int4/{self._block_size or -1}" if mode == "int4" else mode
 
     def _quantized_values(
-        self, mode: str, config: QuantizationConfig | None, weight: Any = None
+        self, mode: str, config: QuantizationConfig | None, weight: Value | None = None
     ) -> QuantizedValues:
         """Return the values of quantized variables by name.
 
@@ -146,6 +154,10 @@ class QuantizableLayer(AdaptableLayer):
         self.quantized_build(cast(Shape, shape), mode, self.quantization_config)
         return mode not in INTEGER_MODES
 
+    def _float8_build(self, shape: Shape, config: QuantizationConfig | None) -> None:
+        for name, variable in add_float8_variables(self).items():
+            setattr(self, name, variable)
+
     def _unsupported_mode(self, mode: str) -> NotImplementedError:
         error = unknown_choice("quantization mode", mode, self._quantization_modes)
         return NotImplementedError(f"Layer {self.name!r} ({type(self).__name__}): {error}")
@@ -155,8 +167,33 @@ class QuantizableLayer(AdaptableLayer):
     ) -> Variable:
         """Create a weight that is not trained."""
         return self.add_weight(
-            name=name, shape=shape, initializer=initializer, dtype=dtype, trainable=False
+            name=name,
+            shape=shape,
+            initializer=initializer,
+            dtype=dtype,
+            trainable=False,
+            autocast=name != "g_idx",  # numbers of blocks, which bfloat16 would round
         )
+
+    def _weight_shape(self) -> Shape:
+        return self._float_shape or super()._weight_shape()
+
+    def _adapted_weight(self) -> Value | None:
+        if self._weight is None or self.quantization_mode not in INTEGER_MODES:
+            return super()._adapted_weight()
+        if self.lora_enabled:
+            adapted = ops.add(self._dequantized_weight(), self._lora_delta())
+            return ops.cast(adapted, self.compute_dtype)
+        return self._unpacked_weight()
+
+    def _unpacked_weight(self) -> Value:
+        """Return the integers of the weight, in its shape."""
+        assert self._weight is not None
+        if not self._float_shape:
+            return self._weight
+        columns = int(np.prod(self._float_shape)) // self._weight.shape[0]
+        flat = quantizers.unpack_int4(self._weight, columns, axis=-1)
+        return ops.reshape(flat, self._float_shape)
 
     # --- calls
 
@@ -187,8 +224,8 @@ class QuantizableLayer(AdaptableLayer):
         if mode not in INTEGER_MODES or not self.lora_enabled:
             return super()._merged_values()
         merged = ops.add(self._dequantized_weight(), self._lora_delta())
-        block_size = getattr(self, "_block_size", None)
-        values = self._quantized_values(str(mode), _standard_config(str(mode), block_size), merged)
+        config = _standard_config(str(mode), self._block_size)
+        values = self._quantized_values(str(mode), config, merged)
         return {name: np.asarray(value) for name, value in values.items()}
 
     def _dequantized_weight(self) -> Tensor:
