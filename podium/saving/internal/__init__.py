@@ -3,6 +3,7 @@
 from podium.saving.checkpoints._checkpoint_directory import CheckpointContents as CheckpointContents
 from podium.saving.checkpoints._newest import newest_files as newest_files
 from podium.saving.checkpoints._orbax import contain_shards as contain_shards
+from podium.saving.formats._keras_layout import weights_by_path as weights_by_path
 from podium.saving.formats._model_file import UNSUPPORTED_SUFFIXES as UNSUPPORTED_SUFFIXES
 from podium.saving.formats._model_file import check_suffix as check_suffix
 from podium.saving.formats._weights_file import read_weights as read_weights

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from podium._typing import PathLike
-from podium.callbacks._model_checkpoint import ModelCheckpoint
+from podium.callbacks.checkpoints._model_checkpoint import ModelCheckpoint
 from podium.saving.internal import newest_files
 
 

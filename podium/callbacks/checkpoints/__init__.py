@@ -1,0 +1,1 @@
+"""Callbacks that save the model, its state, or the whole run."""
