@@ -99,7 +99,9 @@ def _align_and_smooth(
         "For class indices use sparse_categorical_crossentropy, or convert them with "
         "`podium.ops.one_hot`."
     )
-    y_true, y_pred = align_targets(loss, y_true, y_pred, advice)
+    y_true, y_pred = align_targets(
+        loss, y_true, y_pred, advice, keras_broadcasts=loss != "categorical_crossentropy"
+    )
     if y_pred.ndim and y_pred.shape[-1] == 1:
         warn_user(
             f"{loss} was given y_pred of shape {y_pred.shape}, so a single class, which is right "

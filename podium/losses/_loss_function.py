@@ -150,7 +150,7 @@ def squeeze_or_expand_to_same_rank(first: Values, second: Values) -> tuple[Value
 
 
 def align_targets(
-    loss: str, y_true: Values, y_pred: Values, advice: str = ""
+    loss: str, y_true: Values, y_pred: Values, advice: str = "", keras_broadcasts: bool = True
 ) -> tuple[jax.Array, jax.Array]:
     """Return targets and predictions in one float dtype and one shape.
 
@@ -162,6 +162,7 @@ def align_targets(
         y_true: The targets.
         y_pred: The predictions.
         advice: A fix to suggest in the message.
+        keras_broadcasts: Whether Keras accepts shapes that broadcast.
 
     Raises:
         ValueError: The shapes differ by more than a last axis of size 1.
@@ -172,7 +173,7 @@ def align_targets(
         return true, pred
     shapes = f"{loss} was given y_true of shape {y_true.shape} and y_pred of shape {y_pred.shape}"
     advice = advice or "Reshape the targets, or set the number of units of the model's last layer."
-    if in_tensorflow_mode() and _broadcasts(true.shape, pred.shape):
+    if keras_broadcasts and in_tensorflow_mode() and _broadcasts(true.shape, pred.shape):
         warn_user(f"{shapes}, which are broadcast, as Keras does. {advice}")
         true, pred = jnp.broadcast_arrays(true, pred)
         return true, pred

@@ -95,7 +95,12 @@ from podium.models.training._run_guard import hold_model
 from podium.models.training._run_limits import RunLimits
 from podium.models.training._run_telemetry import record_parts, record_run
 from podium.models.training._running_logs import RunningLogs
-from podium.models.training._stateless_steps import accept_stateless, compute_loss_and_updates
+from podium.models.training._stateless_steps import (
+    accept_state,
+    accept_stateless,
+    compute_loss_and_updates,
+    takes_training,
+)
 from podium.models.training._step_counter import StepCounter
 from podium.models.training._step_functions import Counters, make_logged_step, make_predict_step
 from podium.models.training._text_sources import prepare_source, split_rows
@@ -891,6 +896,7 @@ class Model(Layer):
 
     # --- steps, to override
 
+    @accept_state("train")
     def train_step(self, data: Tree) -> dict[str, Any]:
         """Train on one batch: the forward pass, the loss, the gradients, the update and the
         metrics.
@@ -898,7 +904,8 @@ class Model(Layer):
         Override it to train differently. It is compiled; keep what must change in Variables. An
         override in Keras 3's form for JAX, `train_step(self, state, data)`, works too: it receives
         the values of `(trainable_variables, non_trainable_variables, optimizer.variables,
-        metrics_variables)` and returns `(logs, new_state)`.
+        metrics_variables)` and returns `(logs, new_state)`, and so does `super().train_step(state,
+        data)` in it.
 
         Args:
             data: What the data source yields: `(x, y)` for arrays, `(x, y, sample_weight)` with
@@ -920,17 +927,22 @@ class Model(Layer):
             warn_nothing_to_train(self)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
+    @accept_state("test")
     def test_step(self, data: Tree) -> dict[str, Any]:
         """Evaluate one batch. Override it to evaluate differently; see `train_step`."""
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self(add_feature_axis(self, x), training=False)
-        self.compute_loss(x, y, y_pred, sample_weight)
+        if takes_training(self.compute_loss):
+            self.compute_loss(x, y, y_pred, sample_weight, training=False)
+        else:
+            self.compute_loss(x, y, y_pred, sample_weight)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def eval_step(self, data: Tree) -> dict[str, Any]:
         """Evaluate one batch: another name of `test_step`, and overridable like it."""
         return self.test_step(data)
 
+    @accept_state("predict")
     def predict_step(self, data: Tree) -> Tree:
         """Return the outputs for one batch. Override it to predict differently."""
         x, _, _ = unpack_x_y_sample_weight(data)
@@ -1307,6 +1319,10 @@ class Model(Layer):
     def jit_compile(self) -> bool | str | None:
         """The argument of `compile`; steps are compiled by XLA in any case."""
         return self._compile_state.jit_compile
+
+    @jit_compile.setter
+    def jit_compile(self, value: bool | str | None) -> None:
+        self._compile_state.jit_compile = value
 
     @property
     def _jit_compile(self) -> bool:

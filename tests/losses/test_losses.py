@@ -82,6 +82,8 @@ def test_scripts_of_tensorflow_broadcast_targets_with_a_warning():
             values = losses.mean_absolute_error(y_true, y_pred)
         with pytest.raises(ValueError, match="targets are never broadcast"):
             losses.mean_absolute_error(y_true, np.zeros((4, 2)))
+        with pytest.raises(ValueError, match="categorical_crossentropy was given"):
+            losses.categorical_crossentropy(y_pred, y_true)  # which Keras refuses, too
     finally:
         set_tensorflow_mode(False)
     np.testing.assert_array_equal(values, np.ones(4))

@@ -202,3 +202,62 @@ def test_step_that_passes_its_arguments_on_has_the_form_of_the_other_method():
         model.compile("sgd", "mse")
         losses.append(model.fit(X, Y * 2, batch_size=8, shuffle=False, verbose=0).history["loss"])
     np.testing.assert_allclose(*losses, rtol=1e-5)
+
+
+class CallsBase(podium.Model):
+    """Steps that add a log to those of the base class."""
+
+    def train_step(self, state, data):
+        logs, state = super().train_step(state, data)
+        return {**logs, "added": 10.0}, state
+
+    def test_step(self, state, data):
+        logs, state = super().test_step(state, data)
+        return {**logs, "added": 5.0}, state
+
+    def predict_step(self, state, data):
+        outputs, non_trainable = super().predict_step(state, data)
+        return 2.0 * outputs, non_trainable
+
+
+def test_steps_of_the_base_class_can_be_called_with_a_state():
+    results = []
+    for cls in (CallsBase, podium.Model):
+        podium.utils.set_random_seed(0)
+        inputs = podium.Input((3,))
+        model = cls(inputs, layers.Dense(1)(layers.Dropout(0.5)(inputs)))
+        model.compile("adam", "mse", metrics=["mae"])
+        history = model.fit(X, Y, batch_size=8, epochs=2, verbose=0).history
+        logs = model.evaluate(X, Y, batch_size=8, verbose=0, return_dict=True)
+        results.append((history, logs, model.predict(X, verbose=0)))
+    (history, logs, outputs), (expected, expected_logs, expected_outputs) = results
+    assert history == {**expected, "added": [10.0, 10.0]}
+    assert logs == {**expected_logs, "added": 5.0}
+    np.testing.assert_allclose(outputs, 2.0 * expected_outputs, rtol=1e-6)
+
+
+def test_state_of_another_form_is_refused_by_the_base_class():
+    inputs = podium.Input((3,))
+    model = podium.Model(inputs, layers.Dense(1)(inputs))
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match=r"another form than the one that the step receives"):
+        model.train_step(([], []), (X, Y))
+
+
+def test_compute_loss_receives_whether_it_is_for_training():
+    seen = []
+
+    class Observed(podium.Model):
+        def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+            seen.append(training)
+            return super().compute_loss(x, y, y_pred, sample_weight)
+
+    inputs = podium.Input((3,))
+    model = Observed(inputs, layers.Dense(1)(inputs))
+    model.compile("sgd", "mse")
+    model.jit_compile = False  # accepted, as in Keras; steps are compiled in any case
+    model.evaluate(X, Y, verbose=0)
+    assert set(seen) == {False} and model.jit_compile is False
+    seen.clear()
+    model.fit(X, Y, verbose=0)
+    assert set(seen) == {True}

@@ -65,7 +65,7 @@ def AutocastScope(dtype: Any) -> Iterator[None]:
 
 def compute_output_spec(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Return the shapes and dtypes that a function returns for symbolic arguments."""
-    return symbolic_outputs(function, *args, **kwargs)
+    return symbolic_outputs(function, args, kwargs)
 
 
 def standardize_data_format(data_format: str | None) -> str:

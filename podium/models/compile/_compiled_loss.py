@@ -69,6 +69,11 @@ class CompiledLoss(PublicRepr):
         """One loss per output, None for an output without; empty until the outputs are known."""
         return self._losses
 
+    @property
+    def has_losses(self) -> bool:
+        """Whether `compile` was given a loss."""
+        return self._loss_argument is not None
+
     def losses_for(self, outputs: Tree) -> list[Loss | None]:
         """Return one loss per output, for outputs that became known after `compile`."""
         if not self._losses:

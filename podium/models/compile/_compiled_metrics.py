@@ -74,6 +74,11 @@ class CompiledMetrics(PublicRepr):
             for metric in row
         ]
 
+    @property
+    def has_metrics(self) -> bool:
+        """Whether `compile` was given metrics."""
+        return bool(self._identifiers())
+
     def reset_state(self) -> None:
         """Reset all metrics."""
         for metric in self.metrics:

@@ -7,9 +7,10 @@ all Variables, drops what it writes to Variables on the way, and assigns what it
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import jax
 
@@ -22,6 +23,8 @@ from podium.models.training._input_checks import add_feature_axis
 
 if TYPE_CHECKING:
     from podium.models._model import Model
+
+Step = TypeVar("Step", bound=Callable[..., Any])
 
 _STATE = {  # what a step returns
     "train": (
@@ -85,6 +88,67 @@ def accept_stateless(model: Model, step: Callable[..., Any], kind: str) -> Calla
     return run_step
 
 
+def accept_state(kind: str) -> Callable[[Step], Step]:
+    """Return a decorator for the steps of `Model`, which lets an override in Keras 3's form call
+    them in that form: `super().train_step(state, data)`.
+
+    Args:
+        kind: "train", "test" or "predict".
+    """
+
+    def decorate(step: Step) -> Step:
+        @functools.wraps(step)
+        def run_step(self: Model, data: Tree, *batch: Tree) -> Any:
+            __tracebackhide__ = True
+            if not batch:
+                return step(self, data)
+            return _run_with_state(self, functools.partial(step, self), data, *batch, kind=kind)
+
+        return cast(Step, run_step)
+
+    return decorate
+
+
+def _run_with_state(
+    model: Model, step: Callable[[Tree], Any], state: Any, data: Tree, kind: str
+) -> tuple[Any, Any]:
+    """Run a step of one argument as a function of the state.
+
+    Args:
+        model: The model.
+        step: `Model.train_step` or one of its siblings, of this model.
+        state: The values of the Variables.
+        data: The batch.
+        kind: "train", "test" or "predict".
+
+    Returns:
+        What the step returned, as bare arrays, and the new state.
+    """
+    groups = _variable_groups(model, kind)
+    if not isinstance(state, (list, tuple)) or len(state) != len(groups):
+        names = ("trainable_variables", *_STATE["predict"]) if kind == "predict" else _STATE[kind]
+        raise ValueError(
+            f"`{kind}_step(state, data)` was given a state of another form than the one that the "
+            f"step receives: ({', '.join(names)})."
+        )
+    inputs: dict[int, tuple[Variable, Any]] = {}
+    for group, values in zip(groups, state, strict=True):
+        inputs |= scope_with(group, values, "the state", f"{kind}_step")
+    scope = VariableScope(inputs, context.scope)
+    with override(scope=scope, tapes=(), bare_arrays=False):
+        result = unwrap_result(step(data))
+    new_state = tuple([scope.read(variable) for variable in group] for group in groups)
+    return result, new_state[1] if kind == "predict" else new_state
+
+
+def takes_training(compute_loss: Callable[..., Any]) -> bool:
+    """Return whether a `compute_loss` method has the argument `training`."""
+    parameters = inspect.signature(compute_loss).parameters
+    return "training" in parameters or any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
+    )
+
+
 def _as_last(value: Any) -> Any:
     """Return a log whose value of the epoch is that of its last step, as metrics return it."""
     return value if isinstance(value, LogValue) else LogValue(value, over_epoch="last")
@@ -107,14 +171,16 @@ def _variable_groups(model: Model, kind: str) -> list[list[Variable]]:
 def _create_variables(model: Model, data: Tree, kind: str) -> None:
     """Create all Variables, so that the state is complete: of layers, metrics and the optimizer."""
     loss = model.compiled_loss
-    needs_outputs = kind != "predict" and loss is not None and not loss.metrics
-    if needs_outputs or not model.built:
+    needs_metrics = kind != "predict" and loss is not None and not loss.metrics
+    outputs = None  # of a model without losses and metrics, which may have no call
+    reads_outputs = needs_metrics and (loss.has_losses or model.compiled_metrics.has_metrics)
+    if reads_outputs or not model.built:
         x, _, _ = unpack_x_y_sample_weight(data)
         with override(scope=VariableScope(parent=context.scope), tapes=()):
             outputs = model(add_feature_axis(model, x))
-        if needs_outputs:
-            loss.build(outputs)
-            model.compiled_metrics.build(outputs)
+    if needs_metrics:
+        loss.build(outputs)
+        model.compiled_metrics.build(outputs)
     if kind == "train" and not model.optimizer.built:
         model.optimizer.build(model.trainable_variables)
 
