@@ -250,6 +250,9 @@ class Layer:
     def __call__(self, *args: Any, **kwargs: Any) -> Tree:
         """Build the layer if needed, then compute the outputs."""
         self._check_initialized()
+        if context.bare_arrays:  # the caller computes with jax.Arrays; this layer need not
+            with override(bare_arrays=False):
+                return unwrap_result(self(*args, **kwargs))
         if self._prepares_inputs:
             args = self._prepare_inputs(args)
         signature = self._call_signature

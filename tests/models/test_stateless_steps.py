@@ -261,3 +261,36 @@ def test_compute_loss_receives_whether_it_is_for_training():
     seen.clear()
     model.fit(X, Y, verbose=0)
     assert set(seen) == {True}
+
+
+def test_layers_are_called_on_arrays_in_a_step_without_losses_and_metrics():
+    class Scaled(podium.Model):
+        """A model without outputs: its step calls a layer on the arrays of the batch."""
+
+        def __init__(self):
+            super().__init__()
+            self.dense = layers.Dense(1, kernel_initializer="zeros")
+            self.dense.build((None, 3))
+            self.built = True
+
+        def compute_loss_of_values(self, trainable, x):
+            with podium.core.StatelessScope(
+                list(zip(self.trainable_variables, trainable, strict=True))
+            ):
+                outputs = self.dense(x)
+                assert isinstance(outputs, jax.Array)
+                return ((outputs - x.sum(1, keepdims=True)) ** 2).mean()
+
+        def train_step(self, state, data):
+            trainable, non_trainable, optimizer_variables, metrics_variables = state
+            loss, gradients = jax.value_and_grad(self.compute_loss_of_values)(trainable, data)
+            trainable, optimizer_variables = self.optimizer.stateless_apply(
+                optimizer_variables, gradients, trainable
+            )
+            state = (trainable, non_trainable, optimizer_variables, metrics_variables)
+            return {"squared": loss}, state
+
+    model = Scaled()
+    model.compile(podium.optimizers.SGD(0.1))
+    squared = model.fit(X, batch_size=8, epochs=3, verbose=0).history["squared"]
+    assert squared[-1] < squared[0] / 2

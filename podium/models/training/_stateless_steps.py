@@ -102,7 +102,8 @@ def accept_state(kind: str) -> Callable[[Step], Step]:
             __tracebackhide__ = True
             if not batch:
                 return step(self, data)
-            return _run_with_state(self, functools.partial(step, self), data, *batch, kind=kind)
+            (batch_data,) = batch
+            return _run_with_state(self, functools.partial(step, self), data, batch_data, kind)
 
         return cast(Step, run_step)
 
