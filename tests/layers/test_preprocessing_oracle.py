@@ -15,7 +15,7 @@ import podium
 ORACLE = pathlib.Path(__file__).parents[1] / "oracle"
 sys.path.insert(0, str(ORACLE))
 
-from preprocessing_cases import CASES, arrays_of  # noqa: E402
+from preprocessing_cases import CASES, TEXTS, arrays_of  # noqa: E402
 
 RECORDED = {
     group: recorded
@@ -54,6 +54,17 @@ def compare(output, recorded, tolerance):
         if recorded["config"].get("mode") == "angle":  # pi is as good as -pi
             array, expected = np.exp(1j * array), np.exp(1j * expected)
         np.testing.assert_allclose(array, expected, rtol=1e-6, atol=tolerance)
+
+
+def test_a_file_of_keras_has_the_vocabularies_and_the_outputs(tmp_path):
+    model = podium.saving.load_model(ORACLE / "fixtures" / "text_model.keras")
+    data = {"text": np.array(TEXTS), "number": np.arange(len(TEXTS))[:, None]}
+    np.testing.assert_allclose(
+        model.predict(data, verbose=0), RECORDED["text_model"], rtol=1e-5, atol=1e-6
+    )
+    model.save(tmp_path / "model.keras")
+    loaded = podium.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded.predict(data, verbose=0), model.predict(data, verbose=0))
 
 
 @pytest.mark.parametrize("case, recorded", PAIRS)

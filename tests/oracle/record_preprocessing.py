@@ -18,7 +18,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import keras
 import numpy as np
-from preprocessing_cases import CASES, COLUMNS, FEATURE_SPACES, NEW_COLUMNS, arrays_of
+from preprocessing_cases import (
+    CASES,
+    COLUMNS,
+    FEATURE_SPACES,
+    NEW_COLUMNS,
+    TEXTS,
+    arrays_of,
+)
 
 
 def as_input(array):
@@ -73,6 +80,35 @@ def run_feature_space(make):
     return {name: plain(np.asarray(value).tolist()) for name, value in parts.items()}
 
 
+def save_text_model(path):
+    """Save a model with three vocabularies; return its outputs."""
+    import tensorflow as tf
+
+    keras.utils.clear_session()
+    keras.utils.set_random_seed(0)
+    layers = keras.layers
+    tokens = layers.TextVectorization(output_sequence_length=4)
+    scores = layers.TextVectorization(output_mode="tf_idf")
+    ids = layers.IntegerLookup(mask_token=0)
+    for layer, data in ((tokens, TEXTS), (scores, TEXTS), (ids, np.array([3, 4, 3]))):
+        layer.adapt(data)
+    text = layers.Input((), dtype="string", name="text")
+    number = layers.Input((1,), dtype="int32", name="number")
+    parts = [
+        layers.GlobalAveragePooling1D()(layers.Embedding(30, 3)(tokens(text))),
+        scores(text),
+        layers.Flatten()(layers.Embedding(6, 2)(ids(number))),
+    ]
+    model = keras.Model(
+        {"text": text, "number": number}, layers.Dense(2)(layers.concatenate(parts))
+    )
+    model.save(path)
+    numbers = np.arange(len(TEXTS))[:, None]
+    return plain(
+        model({"text": tf.constant(TEXTS), "number": tf.constant(numbers)}).numpy().tolist()
+    )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
@@ -81,6 +117,7 @@ def main():
     groups = [group for group in CASES if (group == "audio") == args.audio]
     facts = {group: [run(case) for case in CASES[group]] for group in groups}
     if not args.audio:
+        facts["text_model"] = save_text_model(args.out / "text_model.keras")
         facts["feature_spaces"] = [run_feature_space(make) for make in FEATURE_SPACES]
     text = json.dumps(facts, indent=None, separators=(",", ":"))
     name = "preprocessing_audio.json" if args.audio else "preprocessing.json"
