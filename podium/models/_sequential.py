@@ -7,11 +7,13 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from podium._typing import Config
-from podium.core import KerasTensor, custom_object_scope, tree_leaves
+from podium._typing import Config, Tree
+from podium.core import KerasTensor, custom_object_scope, function, tree_leaves
 from podium.core.internal import as_text_array, is_text
-from podium.layers import Input, InputLayer, Layer
+from podium.layers import Input, InputLayer, Layer, Rescaling
 from podium.layers.internal import (
+    CompiledLayer,
+    can_compile_call,
     is_shape,
     map_shapes,
     number_shared_layers,
@@ -155,6 +157,27 @@ class Sequential(Model):
         if self._graph is None and self._stack and args and is_text(args[0]):
             self.build_for_text(np.shape(as_text_array(args[0], "inputs")))
         return super()._prepare_inputs(args)
+
+    def _build_for_call(self, shapes: Sequence[Tree], inputs: Tree) -> None:
+        if self._only_preprocesses():  # images of other sizes may follow
+            shapes = [map_shapes(lambda shape: (None,) * len(shape), each) for each in shapes]
+        super()._build_for_call(shapes, inputs)
+
+    def _only_preprocesses(self) -> bool:
+        """Return whether all layers preprocess images: there are no weights."""
+        return type(self) is Sequential and all(
+            isinstance(layer, (CompiledLayer, Rescaling)) for layer in self.layers
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Tree:
+        """Call the layers; as one program if all of them preprocess images, as in `Dataset.map`."""
+        if self.layers and self._only_preprocesses() and can_compile_call(args):
+            return self._call_compiled(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
+
+    @function
+    def _call_compiled(self, *args: Any, **kwargs: Any) -> Tree:
+        return super().__call__(*args, **kwargs)
 
     def _check_matches(self, input_shape: Sequence[Any]) -> None:
         """Raise if the shapes that `build` is given differ from that of the model's input."""

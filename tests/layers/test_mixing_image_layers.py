@@ -184,6 +184,30 @@ def test_a_pipeline_is_one_program_for_the_batches_of_a_dataset(caplog):
     assert [batch["labels"].shape for batch in batches] == [(2, 4)] * 2
 
 
+def test_a_sequential_model_of_image_layers_is_one_program_in_dataset_map(caplog):
+    model = podium.Sequential([layers.Rescaling(1 / 255), *make_pipeline().layers])
+    dataset = podium.data.Dataset.from_tensor_slices((IMAGES, np.arange(4))).batch(2)
+    dataset = dataset.map(lambda x, y: (model(x, training=True), y))
+    layers.RandomInvert()(IMAGES)
+    with jax.log_compiles():
+        caplog.clear()
+        batches = [images for images, _ in dataset]
+    names = re.findall(r"Compiling jit\((\w+)\)", caplog.text)
+    assert names.count("_call_compiled") == 1
+    assert set(names) <= {"_call_compiled", "stage", "convert_element_type"}
+    assert not np.array_equal(batches[0], batches[1])
+
+
+def test_a_sequential_model_of_image_layers_takes_images_of_any_size():
+    model = podium.Sequential([layers.Resizing(4, 5), layers.Rescaling(1 / 255)])
+    sizes = [(6, 8), (9, 7), (4, 5)]
+    shapes = [model(np.ones((1, *size, 3), "float32")).shape for size in sizes]
+    assert shapes == [(1, 4, 5, 3)] * 3
+    crop = podium.Sequential([layers.CenterCrop(5, 6)])
+    predictions = crop.predict((np.ones((2, size, size, 3)) for size in (9, 4)), verbose=0)
+    assert predictions.shape == (4, 5, 6, 3)
+
+
 def test_a_pipeline_augments_the_batches_of_fit():
     pipeline = make_pipeline()
     dataset = podium.data.Dataset.from_tensor_slices((IMAGES / 255, np.ones((4, 1), "float32")))

@@ -38,3 +38,9 @@ from podium.layers._weight_changes import count_weight_changes as count_weight_c
 # Returns whether a layer, or one inside it, got other weights since a count.
 from podium.layers._weight_changes import has_changed_since as has_changed_since
 from podium.layers.core._embedding import check_indices as check_indices
+
+# Layers that run as one program where nothing else compiles them.
+from podium.layers.preprocessing.image._compiled_layer import CompiledLayer as CompiledLayer
+
+# Returns whether the call of such a layer is compiled.
+from podium.layers.preprocessing.image._compiled_layer import can_compile_call as can_compile_call

@@ -24,24 +24,28 @@ class CompiledLayer(Layer):
 
     def __call__(self, data: Tree, *args: Any, **kwargs: Any) -> Tree:
         """Compute the outputs from the inputs, in one program."""
-        if _is_part_of_computation() or not _is_numeric(data):
-            return super().__call__(data, *args, **kwargs)
-        return self._call_compiled(data, *args, **kwargs)
+        if can_compile_call(data):
+            return self._call_compiled(data, *args, **kwargs)
+        return super().__call__(data, *args, **kwargs)
 
     @function
     def _call_compiled(self, data: Tree, *args: Any, **kwargs: Any) -> Tree:
         return super().__call__(data, *args, **kwargs)
 
 
-def _is_part_of_computation() -> bool:
-    """Return whether the call is inside of a layer, a trace or an open tape."""
-    return calls.depth > 0 or bool(context.tapes) or is_tracing()
-
-
-def _is_numeric(data: Tree) -> bool:
-    """Return whether all leaves are arrays of numbers, and not text or symbolic values."""
-    return all(
-        isinstance(leaf, (Tensor, jax.Array))
-        or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biuf")
-        for leaf in tree_leaves(data)
+def can_compile_call(data: Tree) -> bool:
+    """Return whether a call is not part of a layer, a trace or an open tape, and all its data are
+    arrays of numbers, and not text or symbolic values.
+    """
+    return (
+        calls.depth == 0
+        and not context.tapes
+        and all(map(_is_numeric, tree_leaves(data)))
+        and not is_tracing()
     )
+
+
+def _is_numeric(leaf: object) -> bool:
+    if isinstance(leaf, np.ndarray):
+        return leaf.dtype.kind in "biuf"
+    return isinstance(leaf, (Tensor, jax.Array))
