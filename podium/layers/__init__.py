@@ -51,6 +51,7 @@ from podium.layers.core._input import Input as Input
 from podium.layers.core._input import InputLayer as InputLayer
 from podium.layers.core._lambda import Lambda as Lambda
 from podium.layers.core._masking import Masking as Masking
+from podium.layers.core._reversible_embedding import ReversibleEmbedding as ReversibleEmbedding
 from podium.layers.core._wrapper import Wrapper as Wrapper
 from podium.layers.merging._merging import Add as Add
 from podium.layers.merging._merging import Average as Average

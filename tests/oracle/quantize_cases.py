@@ -355,8 +355,41 @@ def int4_in_mixed_precision(keras):
     return quantize_each(keras, config, "mixed_bfloat16", ("dense", "heads"))
 
 
+def reversible_embedding(keras):
+    result = []
+    ids, hidden = np.array([[1, 5, 0], [8, 2, 2]]), np.random.RandomState(4).normal(size=(2, 7))
+    configs = [
+        None,
+        keras.quantizers.Int8QuantizationConfig(),
+        keras.quantizers.Int4QuantizationConfig(block_size=None),
+        keras.quantizers.Int4QuantizationConfig(block_size=3),
+    ]
+    for tied in (True, False):
+        for config in configs:
+            layer = keras.layers.ReversibleEmbedding(9, 7, tied, logit_soft_cap=3.0)
+            layer.build((None, 3))
+            set_values(layer.weights, 7)
+            if config is not None:
+                layer.quantize(config=config)
+            result.append(
+                [
+                    call(layer, ids),
+                    call(layer, hidden.astype("float32"), reverse=True),
+                    stored(layer),
+                    describe(layer),
+                ]
+            )
+    return result
+
+
 CASES = [abs_max, int4_packing, float8_helpers, fake_quantization, quantizer_configs]
 CASES += [adapted_layers, adapted_layers_in_mixed_precision, adapted_training]
 CASES += [int8_layers, int8_weights_only, int8_with_other_quantizers]
 CASES += [int8_in_mixed_precision, int8_model, float8_layers, float8_training]
-CASES += [int4_layers, int4_layers_in_blocks, int4_with_other_quantizers, int4_in_mixed_precision]
+CASES += [
+    reversible_embedding,
+    int4_layers,
+    int4_layers_in_blocks,
+    int4_with_other_quantizers,
+    int4_in_mixed_precision,
+]

@@ -16,7 +16,7 @@ from podium._typing import (
     TensorLike,
     Value,
 )
-from podium.core import Tensor, custom_gradient, dispatch
+from podium.core import Tensor, dispatch
 from podium.core.internal import check_int
 from podium.layers._input_spec import InputSpec
 from podium.layers.core._float8_product import float8_bias, float8_product
@@ -28,8 +28,8 @@ from podium.layers.core._int4_kernel import (
 from podium.layers.core._quantizable_layer import (
     QuantizableLayer,
     QuantizedValues,
-    WithInputsGradient,
     kernel_serialization_spec,
+    quantized_matmul,
     scale_of_size,
 )
 from podium.ops.internal import narrow_matmul
@@ -178,22 +178,9 @@ class Dense(QuantizableLayer):
         return self._finish(inputs, self._quantized_product(inputs, self._unpacked_weight()))
 
     def _quantized_product(self, inputs: Tensor, integers: Value) -> Tensor:
-        dtype, quantizer = self.compute_dtype, self.inputs_quantizer
-
-        @custom_gradient
-        def product(x: Tensor, kernel: Value, scale: Value) -> WithInputsGradient:
-            def gradient(upstream: Tensor) -> tuple[Tensor, None, None]:
-                floats = ops.divide(ops.cast(kernel, dtype), scale)
-                return ops.matmul(upstream, ops.transpose(floats)), None, None
-
-            divisor = scale
-            if quantizer is not None:
-                x, inputs_scale = quantizer(x, axis=-1)
-                divisor = ops.multiply(scale, inputs_scale)
-            return ops.divide(ops.cast(ops.matmul(x, kernel), dtype), divisor), gradient
-
-        outputs: Tensor = product(inputs, integers, self.kernel_scale)
-        return outputs
+        return quantized_matmul(
+            inputs, integers, self.kernel_scale, self.inputs_quantizer, self.compute_dtype
+        )
 
     def _finish(self, inputs: Tensor, outputs: Tensor) -> Tensor:
         """Add LoRA and the bias to the product of inputs and the quantized kernel."""

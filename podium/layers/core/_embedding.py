@@ -219,12 +219,12 @@ class Embedding(QuantizableLayer):
         vectors = dequantize_with_groups(rows, scale, zero, self.g_idx, group_axis=-1)
         return ops.cast(vectors, self.compute_dtype)
 
-    def _int8_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+    def _int8_call(self, inputs: Tensor) -> Tensor:
         self._check_ids(inputs)
         ids = _as_ids(inputs)
         return self._add_lora_vectors(self._vectors_of(ids), ids)
 
-    def _int4_call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+    def _int4_call(self, inputs: Tensor) -> Tensor:
         return self._int8_call(inputs)
 
     def _add_lora_vectors(self, vectors: Tensor, ids: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ import numpy as np
 
 from podium import ops, quantizers
 from podium._typing import Config, Shape, SymbolicShape, Value
-from podium.core import Tensor, Variable, get_dtype_policy, unknown_choice
+from podium.core import Tensor, Variable, custom_gradient, get_dtype_policy, unknown_choice
 from podium.layers._quantize_method import missing_method_error
 from podium.layers.core._adaptable_layer import AdaptableLayer
 from podium.layers.core._float8_product import FLOAT8_VARIABLES, add_float8_variables
@@ -259,3 +259,32 @@ def scale_of_size(scale: Tensor, shape: Shape, owner: AdaptableLayer) -> Tensor:
             "`axis` accordingly, or none."
         )
     return ops.reshape(scale, shape)
+
+
+def quantized_matmul(
+    inputs: Tensor, kernel: Value, scale: Value, quantizer: Any, dtype: str
+) -> Tensor:
+    """Return the matrix product of inputs and a quantized kernel, which inputs get gradients from.
+
+    Args:
+        inputs: The inputs.
+        kernel: The integers of the kernel.
+        scale: The scale of each column.
+        quantizer: Quantizes the inputs; None to leave them as they are.
+        dtype: The dtype of the result.
+    """
+
+    @custom_gradient
+    def product(x: Tensor, kernel: Value, scale: Value) -> WithInputsGradient:
+        def gradient(upstream: Tensor) -> tuple[Tensor, None, None]:
+            floats = ops.divide(ops.cast(kernel, dtype), scale)
+            return ops.matmul(upstream, ops.transpose(floats)), None, None
+
+        divisor = scale
+        if quantizer is not None:
+            x, inputs_scale = quantizer(x, axis=-1)
+            divisor = ops.multiply(scale, inputs_scale)
+        return ops.divide(ops.cast(ops.matmul(x, kernel), dtype), divisor), gradient
+
+    outputs: Tensor = product(inputs, kernel, scale)
+    return outputs

@@ -180,7 +180,8 @@ def _embeddings_of_inputs(model: Model) -> list[tuple[Any, Embedding]]:
     embeddings: list[tuple[Any, Embedding]] = []
     for node in () if model._graph is None else model._graph.nodes:
         inner = getattr(node.layer, "_graph", None)  # of a model
-        if isinstance(node.layer, Embedding) and node.inputs:
+        looks_up = isinstance(node.layer, Embedding) and not node.kwargs.get("reverse")
+        if looks_up and node.inputs:
             embeddings.append((node.inputs[0], node.layer))
         elif inner is not None and len(inner.flat_inputs) == len(node.inputs) == 1:
             embeddings += [
