@@ -24,8 +24,7 @@ class Graph:
         outputs: KerasTensors computed from them, in any structure. A call returns the output itself
             if it is a list of one, as Keras does; Keras 2's files have one for every single output.
         name: The model's name, for messages.
-        cast_inputs: Whether values are cast to the dtypes of the inputs; False if the caller did
-            not choose those dtypes.
+        declared: Whether the caller chose the dtypes and the sizes of the inputs.
         unique_names: Whether layers must have different names; False for a part of a graph, or for
             one with the layers of the models inside of it.
     """
@@ -35,14 +34,14 @@ class Graph:
         inputs: Tree,
         outputs: Tree,
         name: str,
-        cast_inputs: bool = True,
+        declared: bool = True,
         unique_names: bool = True,
     ):
         self.inputs, self.outputs, self._name = inputs, outputs, name
         self.result = unwrap_single(outputs)  # the structure that a call returns
         self.flat_inputs = _flatten_symbols("inputs", inputs, name)
         self.flat_outputs = _flatten_symbols("outputs", outputs, name)
-        self._inputs = GraphInputs(inputs, name, cast_inputs)
+        self._inputs = GraphInputs(inputs, name, declared)
         self.nodes = self._sort_nodes()
         self.steps = self._sort_steps()
         # Each layer once, in Keras's order.

@@ -31,15 +31,15 @@ class GraphInputs:
     Args:
         structure: A KerasTensor, or a list, tuple or dictionary of them, nested to any depth.
         model_name: The model's name, for messages.
-        cast: Whether values are cast to the dtypes of the inputs; False if the caller did not
-            choose those dtypes.
+        declared: Whether the caller chose the dtypes and the sizes of the inputs; if not, values
+            keep their own, and layers check what they can take.
     """
 
-    def __init__(self, structure: Tree, model_name: str, cast: bool = True):
+    def __init__(self, structure: Tree, model_name: str, declared: bool = True):
         self.structure = structure
         self.symbols: list[KerasTensor] = tree_leaves(structure)
         self._model_name = model_name
-        self._cast = cast
+        self._declared = declared
         self._unexpected_keys: tuple[str, ...] = ()  # a warning named them
 
     def convert(self, inputs: Tree) -> list[Tensor | KerasTensor | None]:
@@ -155,7 +155,7 @@ class GraphInputs:
         if is_string_dtype(symbol.dtype):
             return self._convert_text(symbol, value)
         mask = getattr(value, "_keras_mask", None)
-        tensor = convert_to_tensor(value, symbol.dtype if self._cast else None)
+        tensor = convert_to_tensor(value, symbol.dtype if self._declared else None)
         sizes = self._check_shape(symbol, tensor)
         if sizes > 0:
             tensor = tensor[..., None]
@@ -195,6 +195,8 @@ class GraphInputs:
             None in sizes or sizes[0] == sizes[1]
             for sizes in zip(expected[1:], shape[1:], strict=True)
         )
+        if not self._declared and len(shape) == len(expected):
+            return change
         if not matches:
             raise ValueError(
                 f"Model {self._model_name!r} was given an input of shape {shape} for "

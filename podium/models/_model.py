@@ -46,6 +46,7 @@ from podium.metrics import Metric
 from podium.models._graph import Graph, unwrap_single
 from podium.models._model_config import graph_config, model_from_graph_config
 from podium.models._quantize_model import LayerFilters, quantize_layers
+from podium.models._state_tree import assign_state_tree, make_state_tree
 from podium.models._summary import print_summary
 from podium.models._text_part import TextPart, split_text_part
 from podium.models.compile._compile_config import compile_config, compile_from_config
@@ -1008,6 +1009,38 @@ class Model(Layer):
         return compute_loss_and_updates(
             self, state, x, y, sample_weight, training, optimizer_variables
         )
+
+    def get_state_tree(self, value_format: str = "backend_tensor") -> dict[str, Any]:
+        """Return the values of all Variables as nested dictionaries, by the parts of their paths.
+
+        Args:
+            value_format: "backend_tensor" for arrays of JAX, "numpy_array" for NumPy's.
+
+        Returns:
+            A dictionary with the keys "trainable_variables", "non_trainable_variables",
+            "optimizer_variables" and "metrics_variables".
+
+        Example:
+            >>> model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2, name="out")])
+            >>> tree = model.get_state_tree("numpy_array")["trainable_variables"]
+            >>> tree["out"]["kernel"].shape
+            (3, 2)
+            >>> model.set_state_tree({"trainable_variables": {"out": {"bias": [1.0, 2.0]}}})
+            >>> model.layers[0].bias.numpy()
+            array([1., 2.], dtype=float32)
+        """
+        return make_state_tree(self, value_format)
+
+    def set_state_tree(self, state_tree: Mapping[str, Any]) -> None:
+        """Assign values that `get_state_tree` returned; Variables that are not named keep theirs.
+
+        Args:
+            state_tree: Nested dictionaries, in whole or in part.
+
+        Raises:
+            ValueError: A key or a path does not exist; nothing is assigned then.
+        """
+        assign_state_tree(self, state_tree)
 
     def compute_metrics(
         self, x: Tree, y: Tree, y_pred: Tree, sample_weight: Tree = None

@@ -140,8 +140,8 @@ class Sequential(Model):
         if is_shape(input_shape):
             dtype = "float64" if self.variable_dtype == "float64" else "float32"
             start = Input(batch_shape=tuple(input_shape), dtype=dtype)
-            # Data keep their dtype, which may be another one: no `Input` declares one.
-            graph = Graph(start, self._call_layers(start), self.name, cast_inputs=False)
+            # Data keep their dtype and sizes, which may be others: no `Input` declares them.
+            graph = Graph(start, self._call_layers(start), self.name, declared=False)
             self._use_graph(graph)
         else:  # several inputs: the first layer takes them all
             symbols = map_shapes(lambda shape: KerasTensor(shape, self.compute_dtype), input_shape)

@@ -178,4 +178,6 @@ def save_img(
     img = array_to_img(x, data_format, scale)
     if img.mode == "RGBA" and str(file_format or path).lower().endswith(("jpg", "jpeg")):
         img = img.convert("RGB")
+    if file_format is not None and file_format.lower() == "jpg":
+        file_format = "jpeg"  # Pillow knows the suffix alone
     img.save(path, format=file_format, **kwargs)

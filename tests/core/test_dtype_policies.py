@@ -56,3 +56,14 @@ def test_map_checks_its_arguments():
 def test_unknown_policies_are_refused():
     with pytest.raises(ValueError, match="Unknown dtype policy 'Policy'"):
         dtype_policies.deserialize({"class_name": "Policy", "config": {}})
+
+
+def test_policy_map_is_a_dictionary():
+    policies = podium.dtype_policies.DTypePolicyMap(policy_map={"a": "bfloat16", "b": "float16"})
+    assert list(policies.keys()) == ["a", "b"]
+    assert [policy.name for policy in policies.values()] == ["bfloat16", "float16"]
+    assert policies.pop("a").name == "bfloat16" and list(policies) == ["b"]
+    policies.update({"c": "float32"})
+    assert [key for key, _ in policies.items()] == ["b", "c"]
+    policies.clear()
+    assert len(policies) == 0

@@ -129,3 +129,15 @@ def test_a_model_that_is_built_between_compile_and_fit_checks_its_labels():
     with pytest.raises(ValueError, match="the output has 3 classes"):
         model.fit(x, np.full(4, 3), verbose=0)
     assert len(model.fit(x, np.zeros(4, "int32"), verbose=0).history["loss"]) == 1
+
+
+def test_sequential_without_input_takes_batches_of_different_sizes():
+    model = podium.Sequential([podium.layers.Reshape((-1, 8))])
+    model.compile(loss="mse")
+    batches = [(np.ones((1, n, 2)), np.zeros((1, n // 4, 8))) for n in (12, 20)]
+    assert model.evaluate(iter(batches), steps=2, verbose=0) == 1.0
+    assert model(np.ones((1, 24, 2), "float32")).shape == (1, 6, 8)
+    narrow = podium.Sequential([podium.layers.Dense(2)])
+    narrow(np.ones((1, 3), "float32"))
+    with pytest.raises(ValueError, match="Layer 'dense"):
+        narrow(np.ones((1, 4), "float32"))

@@ -22,6 +22,8 @@ MISSING = "MissingNameError: keras.src."
         ("failed", "ValueError: another error of that test", FAILED),
         ("failed", 'AssertionError: "Invalid" does not match "Unknown reduction"', WORDS),
         ("failed", "AssertionError: ValueError not raised", FAILED),
+        ("failed", f"{results.OTHER_ERROR}TypeError: a str was expected", WORDS),
+        ("failed", "TypeError: a str was expected", FAILED),
         ("failed", f"{MISSING}callbacks.RemoteMonitor", FAILED),
         ("failed", f"{MISSING}utils.tracking.Tracker", NOT_APPLICABLE),
         ("failed", "AttributeError: 'Dense' object has no attribute '_lock'", NOT_APPLICABLE),

@@ -104,3 +104,8 @@ def test_clear_session_resets_names_and_settings():
     utils.clear_session()
     layer = podium.layers.Dense(1)
     assert layer.name == "dense" and layer.compute_dtype == "float32"
+
+
+def test_format_of_an_image_file_may_be_called_jpg(tmp_path):
+    podium.utils.save_img(tmp_path / "a.jpg", np.zeros((4, 6, 4)), file_format="jpg")
+    assert podium.utils.load_img(tmp_path / "a.jpg").size == (6, 4)

@@ -24,6 +24,13 @@ SUPPORTS_RAGGED_TENSORS = False
 SUPPORTS_SPARSE_TENSORS = False  # Podium has dense tensors alone
 IS_THREAD_SAFE = True
 
+BOOL_TYPES = ("bool",)
+INT_TYPES = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64")
+FLOAT_TYPES = ("bfloat16", "float16", "float32", "float64")
+FLOAT8_TYPES = ("float8_e4m3fn", "float8_e5m2")
+COMPLEX_TYPES = ("complex64", "complex128")
+ALLOWED_DTYPES = (*BOOL_TYPES, *INT_TYPES, *FLOAT_TYPES, *COMPLEX_TYPES, "string")
+
 
 def any_symbolic_tensors(args: Any = None, kwargs: Any = None) -> bool:
     """Return whether a KerasTensor is among the arguments."""
@@ -59,7 +66,7 @@ def in_symbolic_scope() -> bool:
 @contextlib.contextmanager
 def AutocastScope(dtype: Any) -> Iterator[None]:
     """Read Variables of floats in another dtype inside of a `with` block."""
-    with override(context, compute_dtype=dtype):
+    with override(autocast_dtype=dtype):
         yield
 
 

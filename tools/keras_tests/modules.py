@@ -104,6 +104,14 @@ MODULES: dict[str, tuple[str, ...]] = {
     "trainers.trainer": ("keras_tests.trainer",),
     "utils": ("keras_tests.helpers", "podium.utils"),
     "utils.file_utils": ("os.path:join", "os.path:exists", "podium.utils:get_file"),
+    **{
+        f"utils.{name}": ("podium.utils",)
+        for name in (
+            *("audio_dataset_utils", "dataset_utils", "image_dataset_utils", "image_utils"),
+            *("model_visualization", "progbar", "sequence_utils", "text_dataset_utils"),
+            "timeseries_dataset_utils",
+        )
+    },
     "utils.naming": (f"{_CORE}:auto_name", f"{_CORE}:snake_case=to_snake_case"),
     "utils.numerical_utils": ("podium.utils",),
     "utils.python_utils": ("keras_tests.helpers",),

@@ -6,16 +6,20 @@ file of JSON lines that results are appended to.
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib
 import json
 import os
 import pathlib
+import traceback
 from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 from keras_tests import modules
+from keras_tests.results import OTHER_ERROR
 
 SOURCES = pathlib.Path(os.environ["KERAS_TESTS_SOURCES"])
 RESULTS = pathlib.Path(os.environ["KERAS_TESTS_RESULTS"])
@@ -59,7 +63,9 @@ def pytest_runtest_makereport(
     """Keep the type and the text of an error."""
     report = yield
     if call.excinfo is not None:
-        _errors[item.nodeid] = _describe(call.excinfo.value)
+        error = call.excinfo.value
+        is_other = _is_inside_assertion(error) and not isinstance(error, AssertionError)
+        _errors[item.nodeid] = (OTHER_ERROR if is_other else "") + _describe(error)
     return report
 
 
@@ -84,6 +90,27 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 def _record(nodeid: str, outcome: str, message: str = "") -> None:
     with RESULTS.open("a") as file:
         file.write(json.dumps({"test": nodeid, "outcome": outcome, "error": message}) + "\n")
+
+
+def _is_inside_assertion(error: BaseException) -> bool:
+    """Return whether a test expects an error from the statement that raised this one."""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        if file.endswith("_test.py") and any(line in lines for lines in _assertions_in(file)):
+            return True
+    return False
+
+
+@functools.cache
+def _assertions_in(file: str) -> list[range]:
+    """Return the lines of the `with` blocks of a file that expect an error."""
+    tree = ast.parse(pathlib.Path(file).read_text())
+    return [
+        range(node.body[0].lineno, (node.end_lineno or 0) + 1)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.With)
+        and any("aises" in ast.unparse(item.context_expr) for item in node.items)
+    ]
 
 
 def _describe(error: BaseException) -> str:

@@ -28,6 +28,7 @@ _MISSING_PACKAGE = re.compile(r"(?:ModuleNotFoundError|ImportError): .*No module
 _OTHER_WORDS = re.compile(
     r"AssertionError: (\".*\" does not (match|start with)|Regex pattern did not match)", re.S
 )
+OTHER_ERROR = "Where an error is expected, "  # the plugin writes it before the one that is raised
 SKIPPED = "the test skips itself: another backend, hardware, sparse tensors or libraries"
 
 
@@ -114,7 +115,8 @@ class Rules:
         reason = _reason_of_error(error, public)
         if reason:
             return Result(test, NOT_APPLICABLE, error, reason)
-        return Result(test, WORDS if _OTHER_WORDS.match(error) else FAILED, error)
+        is_error = error.startswith(OTHER_ERROR) or _OTHER_WORDS.match(error)
+        return Result(test, WORDS if is_error else FAILED, error)
 
 
 def load(folder: pathlib.Path, rules: Rules, public: frozenset[str]) -> list[Result]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import ItemsView, Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 
 from podium._typing import Config, DTypeLike
 from podium.core._backend_settings import floatx
@@ -47,7 +47,7 @@ def set_dtype_policy(policy: str | DTypePolicy | None) -> None:
     _Global.policy = None if policy is None else get_dtype_policy(policy)
 
 
-class DTypePolicyMap(DTypePolicy):
+class DTypePolicyMap(DTypePolicy, MutableMapping[str, DTypePolicy]):
     """Policies by the paths of layers: exact names or regular expressions.
 
     Args:
@@ -135,10 +135,6 @@ class DTypePolicyMap(DTypePolicy):
 
     def __len__(self) -> int:
         return len(self._policies)
-
-    def items(self) -> ItemsView[str, DTypePolicy]:
-        """Return the pairs of path and policy."""
-        return self._policies.items()
 
     def get_config(self) -> Config:
         """Return the arguments that recreate this map."""

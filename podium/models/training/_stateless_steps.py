@@ -102,8 +102,7 @@ def accept_state(kind: str) -> Callable[[Step], Step]:
             __tracebackhide__ = True
             if not batch:
                 return step(self, data)
-            (batch_data,) = batch
-            return _run_with_state(self, functools.partial(step, self), data, batch_data, kind)
+            return _run_with_state(self, functools.partial(step, self), kind, data, *batch)
 
         return cast(Step, run_step)
 
@@ -111,16 +110,16 @@ def accept_state(kind: str) -> Callable[[Step], Step]:
 
 
 def _run_with_state(
-    model: Model, step: Callable[[Tree], Any], state: Any, data: Tree, kind: str
+    model: Model, step: Callable[[Tree], Any], kind: str, state: Any, data: Tree
 ) -> tuple[Any, Any]:
     """Run a step of one argument as a function of the state.
 
     Args:
         model: The model.
         step: `Model.train_step` or one of its siblings, of this model.
+        kind: "train", "test" or "predict".
         state: The values of the Variables.
         data: The batch.
-        kind: "train", "test" or "predict".
 
     Returns:
         What the step returned, as bare arrays, and the new state.
