@@ -79,7 +79,7 @@ def _resolve(fullname: str) -> ModuleType:
     root, *parts = path.split(".")
     module = importlib.import_module(_ROOTS[root])
     for part in parts:
-        inner = vars(module).get(part)
+        inner = getattr(module, part, None)  # also of packages that have the names of others
         if not isinstance(inner, ModuleType):
             inner = _import_submodule(module, part, fullname)
         module = inner

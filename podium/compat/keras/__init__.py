@@ -19,7 +19,6 @@ from podium import quantizers as quantizers
 from podium import random as random
 from podium import regularizers as regularizers
 from podium import saving as saving
-from podium import utils as utils
 from podium import visualization as visualization
 from podium.compat._missing_names import keras as __getattr__
 from podium.compat.keras import backend as backend
@@ -34,6 +33,7 @@ from podium.compat.keras import legacy as legacy
 from podium.compat.keras import mixed_precision as mixed_precision
 from podium.compat.keras import preprocessing as preprocessing
 from podium.compat.keras import tree as tree
+from podium.compat.keras import utils as utils
 from podium.compat.keras._backend import __version__ as __version__
 from podium.compat.keras._backend import version as version
 from podium.core import DTypePolicy as DTypePolicy
