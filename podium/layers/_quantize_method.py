@@ -31,6 +31,9 @@ _DEFAULT_CONFIGS: dict[str, type[QuantizationConfig]] = {
 }
 _CALIBRATED = {"gptq": GPTQConfig, "awq": AWQConfig}
 
+# Modes that need data, which layers do not support.
+CALIBRATED_MODES = tuple(_CALIBRATED)
+
 
 def record_quantize(quantize: Callable[..., None]) -> Callable[..., None]:
     """Wrap a `quantize` method so that its arguments are resolved, and models notice the change."""
@@ -118,6 +121,17 @@ def _check_can_quantize(layer: Layer, mode: str) -> None:
             "mode='int8' doesn't work well with compute_dtype='float16'. Use 'float32', "
             "'bfloat16' or 'mixed_bfloat16'."
         )
+
+
+def calibration_error(owner: Layer, mode: str) -> NotImplementedError:
+    """Return the error for modes whose calibration does not exist in Podium."""
+    algorithm = mode.upper()
+    return NotImplementedError(
+        f"{type(owner).__name__} {owner.name!r} was given the quantization mode {mode!r}. Podium "
+        f"has no {algorithm}: it rounds weights one block of a model after another, by what the "
+        "blocks compute for calibration data. Use `quantize('int4')`, which needs no data and "
+        "takes as little memory."
+    )
 
 
 def missing_method_error(layer: Layer, method: str) -> NotImplementedError:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from podium.core import warn_user
 from podium.layers import Layer
+from podium.layers.internal import CALIBRATED_MODES, calibration_error
 from podium.quantizers import QuantizationConfig
 
 # Regular expressions that names of layers contain, or a function of a layer.
@@ -35,6 +36,8 @@ def quantize_layers(
             f"quantize was given filters={filters!r}. The `filters` argument must be a regex "
             "string, a list of regex strings, or a callable."
         )
+    if mode in CALIBRATED_MODES:
+        raise calibration_error(root, mode)
     refused = []
     for layer in innermost_layers(root, filters):
         try:

@@ -54,7 +54,8 @@ class _CalibratedConfig(QuantizationConfig):
 @quantizer_registry.add_class
 class GPTQConfig(_CalibratedConfig):
     """GPTQ: weights are rounded one after another, and later ones make up for the errors of earlier
-    ones in the outputs for calibration data.
+    ones in the outputs for calibration data. The config can be created and saved; Podium's layers
+    and models raise for it, since they have no calibration.
 
     Args:
         dataset: Texts or arrays of token ids for the calibration.
@@ -128,7 +129,8 @@ class GPTQConfig(_CalibratedConfig):
 @quantizer_registry.add_class
 class AWQConfig(_CalibratedConfig):
     """AWQ: inputs that are large for calibration data are scaled before their weights are rounded,
-    so that these lose less.
+    so that these lose less. The config can be created and saved; Podium's layers and models raise
+    for it, since they have no calibration.
 
     Args:
         dataset: Texts or arrays of token ids for the calibration.

@@ -323,6 +323,21 @@ def quantized(mode="int8", **options):
             "does not have a `_int8_call` method",
         ),
         (lambda: dense().quantize("gptq"), ValueError, re.escape("GPTQConfig(dataset")),
+        (
+            lambda: make_model().quantize(config=quantizers.GPTQConfig([[1]], None)),
+            NotImplementedError,
+            r"Podium has no GPTQ: .* Use `quantize\('int4'\)`",
+        ),
+        (
+            lambda: dense().quantize(config=quantizers.AWQConfig([[1]], None)),
+            NotImplementedError,
+            "Dense 'd' was given the quantization mode 'awq'. Podium has no AWQ",
+        ),
+        (
+            lambda: built(layers.Dense(2, dtype="gptq/4/128_from_float32")),
+            NotImplementedError,
+            "Podium has no GPTQ",
+        ),
         (lambda: make_model().quantize("int8", filters=3), ValueError, "`filters` argument must"),
     ],
 )

@@ -15,7 +15,11 @@ import numpy as np
 from podium import ops, quantizers
 from podium._typing import Config, Shape, SymbolicShape, Value
 from podium.core import Tensor, Variable, custom_gradient, get_dtype_policy, unknown_choice
-from podium.layers._quantize_method import missing_method_error
+from podium.layers._quantize_method import (
+    CALIBRATED_MODES,
+    calibration_error,
+    missing_method_error,
+)
 from podium.layers.core._adaptable_layer import AdaptableLayer
 from podium.layers.core._float8_product import FLOAT8_VARIABLES, add_float8_variables
 from podium.quantizers import QuantizationConfig
@@ -159,6 +163,8 @@ class QuantizableLayer(AdaptableLayer):
             setattr(self, name, variable)
 
     def _unsupported_mode(self, mode: str) -> NotImplementedError:
+        if mode in CALIBRATED_MODES:
+            return calibration_error(self, mode)
         error = unknown_choice("quantization mode", mode, self._quantization_modes)
         return NotImplementedError(f"Layer {self.name!r} ({type(self).__name__}): {error}")
 

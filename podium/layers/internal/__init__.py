@@ -15,6 +15,10 @@ from podium.layers._call_context import map_shapes as map_shapes
 # Lets tensors carry other masks in a `with` block.
 from podium.layers._masks import override_masks as override_masks
 
+# Modes of quantization that need data, and the error for them.
+from podium.layers._quantize_method import CALIBRATED_MODES as CALIBRATED_MODES
+from podium.layers._quantize_method import calibration_error as calibration_error
+
 # Adds the number of a layer to its config, inside of `number_shared_layers`.
 from podium.layers._shared_layers import add_number as add_number
 
