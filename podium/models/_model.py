@@ -1297,6 +1297,11 @@ class Model(Layer):
         self._compile_state.compiled_loss = value
 
     @property
+    def _loss_tracker(self) -> Metric:
+        """The running mean of the loss, under Keras 3's name; a step has created it."""
+        return self.compiled_loss.metrics[0]
+
+    @property
     def compiled_metrics(self) -> CompiledMetrics:
         """The metrics passed to `compile`, for all outputs; None before."""
         return cast(CompiledMetrics, self._compile_state.compiled_metrics)

@@ -130,3 +130,12 @@ def test_tuples_of_a_config_stay_tuples():
     assert config["config"]["attention_axes"] == (2, 3)
     assert podium.saving.deserialize_keras_object(config).get_config() == layer.get_config()
     assert podium.saving.deserialize_keras_object([(1, "relu"), [2]]) == [(1, "relu"), [2]]
+
+
+def test_seed_generators_can_be_serialized():
+    generator = podium.random.SeedGenerator(7)
+    config = podium.saving.serialize_keras_object(generator)
+    assert (config["module"], config["class_name"]) == ("keras.random", "SeedGenerator")
+    copy = podium.saving.deserialize_keras_object(config)
+    draws = [podium.random.uniform((2,), seed=seed).numpy() for seed in (generator, copy)]
+    np.testing.assert_array_equal(*draws)

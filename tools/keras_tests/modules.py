@@ -17,10 +17,12 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from keras_tests.operations import find_operation
 from podium.compat._import_hook import install as install_podium
 from podium.compat._module_paths import make_module
 
 ROOT = "keras.src"
+_OPS = f"{ROOT}.ops."
 _CORE = "podium.core"
 _BACKEND = (
     "podium.ops.internal:result_type",
@@ -69,9 +71,10 @@ MODULES: dict[str, tuple[str, ...]] = {
     "models": ("podium.models:Model=Functional", "podium.models"),
     "models.functional": ("podium.models:Model=Functional", "podium.models"),
     "models.model": ("podium.saving:model_from_json", "podium.models"),
-    "ops": ("podium.ops",),
+    "ops": (f"{_CORE}:KerasTensor", "podium.ops"),
     "ops.operation_utils": ("keras_tests.helpers",),
     "ops.core": ("podium.ops",),
+    "ops.image": ("podium.ops.image", "podium.ops"),
     "ops.einops": ("podium.ops",),
     "ops.linalg": ("podium.ops.linalg", "podium.ops"),
     "ops.math": ("podium.ops",),
@@ -233,6 +236,10 @@ def _import_submodules_lazily(module: ModuleType) -> None:
             return importlib.import_module(f"{name}.{key}")
         if key.startswith("__"):
             return raise_missing(key)
+        operation = find_operation(key, vars(module)) if f"{name}.".startswith(_OPS) else None
+        if operation is not None:
+            vars(module)[key] = operation
+            return operation
         raise _MissingAttributeError(f"{name}.{key}")
 
     vars(module)["__getattr__"] = __getattr__

@@ -169,31 +169,35 @@ class _HeadAttention(Layer):
             mask = dispatch(_combine_masks, *masks, query.shape[1], value.shape[1], **options)
         gate = self._gate_dense(query) if self._use_gate else None
         projected = self._query_dense(query), self._key_dense(key), self._value_dense(value)
-        outputs, scores = self._attend(*projected, mask, return_attention_scores, training)
+        options = {"return_attention_scores": return_attention_scores, "training": training}
+        outputs, scores = self._compute_attention(*projected, attention_mask=mask, **options)
         outputs = self._output_dense(outputs if gate is None else outputs * gate)
         return (outputs, scores) if return_attention_scores else outputs
 
     def _query_mask(self, query: Tensor, query_mask: Tensor | None) -> Tensor | None:
         return query_mask
 
-    def _attend(
+    def _compute_attention(
         self,
         query: Tensor,
         key: Tensor,
         value: Tensor,
-        mask: Tensor | None,
-        return_scores: bool,
-        training: bool | None,
+        attention_mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
     ) -> tuple[Any, ...]:
+        """Compute the outputs, and the attention weights or None, from projected values of
+        `(batch, time, heads, size)`. It has Keras's name: subclasses call and override it.
+        """
         size = query.shape[-1]
         scale = size**-0.5
         if (
-            not return_scores
+            not return_attention_scores
             and self._dropout == 0
             and len(query.shape) == 4
             and value.shape[-1] == size
         ):
-            mask = None if mask is None else dispatch(_expand_mask, mask, 4)
+            mask = None if attention_mask is None else dispatch(_expand_mask, attention_mask, 4)
             options = {"scale": scale, "flash_attention": self._flash_attention}
             return ops.dot_product_attention(query, key, value, mask=mask, **options), None
         seed = (
@@ -204,7 +208,9 @@ class _HeadAttention(Layer):
             "axes": self._resolve_attention_axes(query),
             "rate": self._dropout,
         }
-        result: tuple[Any, ...] = dispatch(_attend_heads, query, key, value, mask, seed, **options)
+        result: tuple[Any, ...] = dispatch(
+            _attend_heads, query, key, value, attention_mask, seed, **options
+        )
         return result
 
     def _resolve_attention_axes(self, query: Tensor) -> tuple[int, ...]:
@@ -529,18 +535,12 @@ class GroupedQueryAttention(_HeadAttention):
             "attention_output", "bquh,uhm->bqm", (None, query_shape[-1]), shape
         )
 
-    def _attend(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None,
-        return_scores: bool,
-        training: bool | None,
+    def _compute_attention(
+        self, query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any
     ) -> tuple[Any, ...]:
         repeats = self.num_query_heads // self.num_key_value_heads
         key, value = (dispatch(jnp.repeat, x, repeats, axis=2) for x in (key, value))
-        return super()._attend(query, key, value, mask, return_scores, training)
+        return super()._compute_attention(query, key, value, *args, **kwargs)
 
     def compute_output_shape(
         self,

@@ -17,6 +17,7 @@ from podium import (
     metrics,
     optimizers,
     quantizers,
+    random,
     regularizers,
 )
 from podium.optimizers import schedules
@@ -30,6 +31,7 @@ PACKAGES: dict[str, ModuleType] = {
     "metrics": metrics,
     "optimizers": optimizers,
     "quantizers": quantizers,
+    "random": random,
     "regularizers": regularizers,
     "schedules": schedules,
 }
@@ -45,6 +47,7 @@ BASE_CLASSES: tuple[tuple[type, str], ...] = (
     (optimizers.Optimizer, "optimizers"),
     (quantizers.Quantizer, "quantizers"),
     (quantizers.QuantizationConfig, "quantizers"),
+    (random.SeedGenerator, "random"),
 )
 _ROOTS = ("keras", "tf_keras", "podium")
 
