@@ -67,3 +67,15 @@ def test_policy_map_is_a_dictionary():
     assert [key for key, _ in policies.items()] == ["b", "c"]
     policies.clear()
     assert len(policies) == 0
+
+
+def test_policy_without_a_name_is_the_global_one():
+    podium.core.set_dtype_policy("mixed_bfloat16")
+    assert podium.DTypePolicy() == podium.DTypePolicy("mixed_bfloat16")
+    quantized = dtype_policies.QuantizedDTypePolicy("int8")
+    assert quantized.name == "int8_from_mixed_bfloat16"
+    assert repr(quantized) == '<QuantizedDTypePolicy "int8_from_mixed_bfloat16">'
+    podium.core.set_dtype_policy(dtype_policies.DTypePolicyMap("bfloat16"))  # without entries
+    assert podium.layers.Dense(2).compute_dtype == "bfloat16"
+    podium.core.set_dtype_policy(None)
+    assert podium.DTypePolicy().name == "float32"

@@ -90,6 +90,12 @@ def conjugate(value: jax.Array) -> jax.Array:
     return jnp.conj(value) if jnp.issubdtype(value.dtype, jnp.complexfloating) else value
 
 
+class GlobalPolicy:
+    """The policy of layers that are created without one; None for the default float dtype."""
+
+    policy: DTypePolicy | None = None
+
+
 class DTypePolicy:
     """The dtype in which a layer computes, and the one in which it stores its weights.
 
@@ -97,8 +103,8 @@ class DTypePolicy:
     16-bit dtype and store float32 weights, so that small updates are not lost.
 
     Args:
-        name: The name of a dtype, `"mixed_float16"` or `"mixed_bfloat16"`. None means the default
-            float dtype.
+        name: The name of a dtype, `"mixed_float16"` or `"mixed_bfloat16"`. None means that
+            of the global policy.
 
     Example:
         >>> policy = podium.DTypePolicy("mixed_bfloat16")
@@ -108,7 +114,7 @@ class DTypePolicy:
 
     def __init__(self, name: DTypeLike | None = None):
         if name is None:
-            name = floatx()
+            name = floatx() if GlobalPolicy.policy is None else GlobalPolicy.policy.name
         if not isinstance(name, str) or name in ("int", "float"):
             name = standardize_dtype(name)
         if name in ("mixed_float16", "mixed_bfloat16"):
@@ -161,4 +167,4 @@ class DTypePolicy:
         return hash((type(self).__name__, self.name))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}>"
+        return f'<{type(self).__name__} "{self.name}">'

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from podium._typing import Config, DTypeLike
 from podium.core._backend_settings import floatx
 from podium.core._errors import unknown_choice
-from podium.core.tensor._dtypes import DTypePolicy
+from podium.core.tensor._dtypes import DTypePolicy, GlobalPolicy
 from podium.core.tensor._quantized_policies import (
     QUANTIZATION_MODES,
     AWQDTypePolicy,
@@ -19,12 +19,6 @@ from podium.core.tensor._quantized_policies import (
 )
 
 
-class _Global:
-    """The policy that `set_dtype_policy` set."""
-
-    policy: DTypePolicy | None = None
-
-
 def dtype_policy() -> DTypePolicy:
     """Return the policy of new layers that are created without one.
 
@@ -32,7 +26,8 @@ def dtype_policy() -> DTypePolicy:
         >>> podium.core.dtype_policy().name
         'float32'
     """
-    return _Global.policy or DTypePolicy(floatx())
+    # A map without entries counts as False.
+    return DTypePolicy(floatx()) if GlobalPolicy.policy is None else GlobalPolicy.policy
 
 
 def set_dtype_policy(policy: str | DTypePolicy | None) -> None:
@@ -44,7 +39,7 @@ def set_dtype_policy(policy: str | DTypePolicy | None) -> None:
         'bfloat16'
         >>> podium.core.set_dtype_policy(None)
     """
-    _Global.policy = None if policy is None else get_dtype_policy(policy)
+    GlobalPolicy.policy = None if policy is None else get_dtype_policy(policy)
 
 
 class DTypePolicyMap(DTypePolicy, MutableMapping[str, DTypePolicy]):
