@@ -148,6 +148,18 @@ def _load_custom_scale_layer() -> type[_typing.Any]:
 
 def _load_feature_space() -> type[_typing.Any]:
     layer: type[_typing.Any] = _importing.import_package("utils").FeatureSpace
+def _load_locally_connected_1d() -> type[_typing.Any]:
+    layer: type[_typing.Any] = _importing.import_package("compat.keras.layers").LocallyConnected1D
+    return layer
+
+
+def _load_locally_connected_2d() -> type[_typing.Any]:
+    layer: type[_typing.Any] = _importing.import_package("compat.keras.layers").LocallyConnected2D
+    return layer
+
+
+def _load_thresholded_relu() -> type[_typing.Any]:
+    layer: type[_typing.Any] = _importing.import_package("compat.keras.layers").ThresholdedReLU
     return layer
 
 
@@ -166,6 +178,9 @@ _register_class_loader("LayerScale", _load_layer_scale)
 _register_class_loader("StochasticDepth", _load_stochastic_depth)
 _register_class_loader("CustomScaleLayer", _load_custom_scale_layer)
 _register_class_loader("FeatureSpace", _load_feature_space)
+_register_class_loader("LocallyConnected1D", _load_locally_connected_1d)
+_register_class_loader("LocallyConnected2D", _load_locally_connected_2d)
+_register_class_loader("ThresholdedReLU", _load_thresholded_relu)
 _register_layer_finder(_find_layer)  # an activation may be a layer
 
 

@@ -7,7 +7,6 @@ import textwrap
 
 import pytest
 
-import podium
 from podium import compat
 
 IMPORTS = """
@@ -27,7 +26,8 @@ IMPORTS = """
     assert (plain_keras.__version__, keras.__version__) == ("3.15.1", "2.15.0")
     assert (plain_keras.backend.backend(), keras.backend.backend()) == ("jax", "tensorflow")
     assert plain_keras.layers is layers and plain_keras.Model is keras.Model
-    assert layers is podium.layers is old_layers and losses is podium.losses and ops is podium.ops
+    assert layers is old_layers and losses is podium.losses and ops is podium.ops
+    assert layers.Dense is podium.layers.Dense
     assert Adam is podium.optimizers.Adam and tf.GradientTape is podium.GradientTape
     assert podium.layers.__spec__.name == "podium.layers"
     assert podium.layers.__name__ == "podium.layers"
@@ -139,7 +139,7 @@ def installed():
 def test_install_and_uninstall(installed):
     exec(textwrap.dedent(IMPORTS), {})
     compat.install()  # a second call has no effect
-    assert importlib.import_module("tensorflow.keras.layers") is podium.layers
+    assert importlib.import_module("tensorflow.keras.layers") is compat.keras.layers
     with pytest.raises(
         ModuleNotFoundError,
         match=r"No module named 'tensorflow\.lite': Podium replaces this package",

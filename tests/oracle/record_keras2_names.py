@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import keras2_backend_cases
+import keras2_layer_cases
 import keras2_preprocessing_cases
 import tf_keras
 from scipy import ndimage
@@ -27,6 +28,10 @@ if __name__ == "__main__":
         "preprocessing": {
             case.__name__: keras2_preprocessing_cases.run(case, tf_keras)
             for case in keras2_preprocessing_cases.CASES
+        },
+        "layers": {
+            case.__name__: keras2_preprocessing_cases.run(case, tf_keras)
+            for case in keras2_layer_cases.CASES
         },
     }
     path = parser.parse_args().out / "keras2_names.json"

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import keras2_backend_cases
+import keras2_layer_cases
 import keras2_preprocessing_cases
 import numpy as np
 import pytest
@@ -29,6 +30,12 @@ def test_preprocessing_returns_what_tf_keras_returns(case):
         pytest.importorskip("pandas")
     actual = keras2_preprocessing_cases.run(case, keras)
     assert_structure_equal(actual, RECORDED["preprocessing"][case.__name__])
+
+
+@pytest.mark.parametrize("case", keras2_layer_cases.CASES, ids=lambda case: case.__name__)
+def test_layers_return_what_tf_keras_returns(case):
+    actual = keras2_preprocessing_cases.run(case, keras)
+    assert_structure_equal(actual, RECORDED["layers"][case.__name__])
 
 
 def assert_structure_equal(actual, expected):

@@ -1,0 +1,3 @@
+"""`keras.callbacks.experimental`."""
+
+from podium.callbacks import BackupAndRestore as BackupAndRestore

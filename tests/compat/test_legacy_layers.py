@@ -1,0 +1,73 @@
+"""Layers and constraints that only Keras 2 has: training, files and errors."""
+
+import json
+
+import numpy as np
+import pytest
+
+import podium
+from podium.compat import keras
+
+
+def test_models_with_legacy_layers_train_and_are_saved(tmp_path):
+    model = podium.Sequential(
+        [
+            podium.Input((6, 2)),
+            keras.layers.LocallyConnected1D(3, 2, kernel_regularizer="l2"),
+            keras.layers.ThresholdedReLU(0.1),
+            podium.layers.Reshape((5, 3, 1)),
+            keras.layers.LocallyConnected2D(2, 2, implementation=3, padding="same"),
+            podium.layers.Conv2D(1, 3, kernel_constraint=keras.constraints.RadialConstraint()),
+            podium.layers.Flatten(),
+        ]
+    )
+    x = np.random.default_rng(0).normal(size=(8, 6, 2)).astype("float32")
+    model.compile("adam", "mse")
+    losses = model.fit(x, np.ones((8, 3), "float32"), epochs=3, verbose=0).history["loss"]
+    assert np.isfinite(losses).all()
+    kernel = model.layers[4].kernel.numpy()[:, :, 0, 0]
+    assert len(np.unique(np.delete(kernel.ravel(), 4))) == 1
+    for name in ("model.keras", "model.h5"):
+        model.save(tmp_path / name)
+        loaded = podium.models.load_model(tmp_path / name)
+        np.testing.assert_array_equal(loaded.predict(x, verbose=0), model.predict(x, verbose=0))
+
+
+def test_configs_of_keras_2_name_the_layers():
+    config = {"class_name": "LocallyConnected1D", "config": {"filters": 2, "kernel_size": [3]}}
+    layer = podium.layers.deserialize(json.loads(json.dumps(config)))
+    assert isinstance(layer, keras.layers.LocallyConnected1D) and layer.kernel_size == (3,)
+    assert layer.compute_output_shape((None, 7, 4)) == (None, 5, 2)
+    assert layer.compute_output_shape((None, None, 4)) == (None, None, 2)
+
+
+def test_packages_with_names_of_keras_2_have_podiums_names_too():
+    assert keras.layers.Dense is podium.layers.Dense
+    assert keras.optimizers.legacy is podium.optimizers.legacy
+    assert keras.optimizers.experimental.Adam is podium.optimizers.Adam
+    assert keras.experimental.CosineDecay is podium.optimizers.schedules.CosineDecay
+    assert {"LocallyConnected2D", "Dense"} <= set(dir(keras.layers))
+    assert not hasattr(podium.layers, "LocallyConnected2D")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: keras.layers.LocallyConnected1D(2, 3, padding="same"), r"2 or 3 for padding"),
+        (lambda: keras.layers.LocallyConnected1D(2, 3, implementation=4), r"1, 2 or 3 was"),
+        (lambda: keras.layers.LocallyConnected2D(2, (3, 3, 3)), r"2 of them, was expected"),
+        (
+            lambda: keras.layers.LocallyConnected1D(2, 3)(podium.Input((None, 2))),
+            r"all sizes but that of the batch must be known",
+        ),
+        (
+            lambda: keras.layers.LocallyConnected1D(2, 5)(np.ones((1, 3, 2), "float32")),
+            r"leave an empty output",
+        ),
+        (lambda: keras.layers.ThresholdedReLU(-1.0), r"theta"),
+        (lambda: keras.constraints.RadialConstraint()(np.ones((2, 3, 1, 1))), r"square kernel"),
+    ],
+)
+def test_wrong_arguments_raise(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
