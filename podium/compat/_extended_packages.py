@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from podium import callbacks, constraints, layers, optimizers, utils
+from podium import callbacks, constraints, layers, models, optimizers, utils
 
 
 def extend(
@@ -49,7 +49,10 @@ utils_getattr, utils_dir = extend(
     "GeneratorEnqueuer OrderedEnqueuer SequenceEnqueuer load_img to_ordinal "
     "warmstart_embedding_matrix",
 )
-layers_getattr, layers_dir = extend(layers, "LocallyConnected1D LocallyConnected2D ThresholdedReLU")
+layers_getattr, layers_dir = extend(
+    layers, "AbstractRNNCell LocallyConnected1D LocallyConnected2D ThresholdedReLU"
+)
 constraints_getattr, constraints_dir = extend(constraints, "RadialConstraint radial_constraint")
 optimizers_getattr, optimizers_dir = extend(optimizers, "experimental", "experimental")
 callbacks_getattr, callbacks_dir = extend(callbacks, "experimental", "experimental")
+models_getattr, models_dir = extend(models, "model_from_config model_from_yaml")

@@ -10,7 +10,7 @@ from typing import Any
 
 from podium._typing import Config
 from podium.core import get_registered_name, unknown_choice
-from podium.core.internal import build_object
+from podium.core.internal import build_object, load_class
 from podium.layers._layer import Layer
 from podium.layers._shared_layers import add_number, build_layer_once
 
@@ -57,6 +57,9 @@ def deserialize(
 def _find_builtin(config: Mapping[str, Any]) -> type:
     classes, name = _builtin_classes(), config["class_name"]
     if name not in classes:
+        loaded = load_class(name)  # of a package that is imported when a config names the class
+        if loaded is not None:
+            return loaded
         raise ValueError(
             f"{unknown_choice('layer', name, classes)} If it is your own, decorate the class with "
             "`@podium.saving.register_keras_serializable()`, or load inside "

@@ -1,6 +1,8 @@
 """Layers and constraints that only Keras 2 has: training, files and errors."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -48,6 +50,49 @@ def test_packages_with_names_of_keras_2_have_podiums_names_too():
     assert keras.experimental.CosineDecay is podium.optimizers.schedules.CosineDecay
     assert {"LocallyConnected2D", "Dense"} <= set(dir(keras.layers))
     assert not hasattr(podium.layers, "LocallyConnected2D")
+
+
+def test_configs_load_the_layers_when_they_are_needed():
+    program = """import podium, sys
+config = {"class_name": "ThresholdedReLU", "config": {"theta": 2.0}}
+assert "podium.compat.keras.layers" not in sys.modules
+print(podium.layers.deserialize(config).theta)"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.stdout == "2.0\n", result.stderr
+
+
+def test_custom_cells_run_in_rnn_layers_and_by_hand():
+    class Cell(keras.layers.AbstractRNNCell):
+        state_size = (3, 3)
+        output_size = 3
+
+        def call(self, inputs, states):
+            return inputs + states[0], [inputs, states[1] + 1]
+
+    x = np.random.default_rng(0).normal(size=(2, 4, 3)).astype("float32")
+    cell = Cell()
+    outputs, last, count = keras.layers.RNN(cell, return_state=True)(x)
+    np.testing.assert_allclose(outputs, x[:, 3] + x[:, 2], rtol=1e-5)
+    np.testing.assert_array_equal(last, x[:, 3])
+    np.testing.assert_array_equal(count, np.full((2, 3), 4.0))
+    states = cell.get_initial_state(podium.ops.array(x[:, 0]))
+    assert [tuple(state.shape) for state in states] == [(2, 3), (2, 3)]
+    with pytest.raises(ValueError, match=r"neither `inputs` nor `batch_size`"):
+        cell.get_initial_state()
+    with pytest.raises(NotImplementedError, match=r"has no `state_size`: define it"):
+        _ = keras.layers.AbstractRNNCell().state_size
+
+
+def test_models_from_configs():
+    model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
+    config = json.loads(model.to_json())
+    assert keras.models.model_from_config(config).count_params() == 8
+    with pytest.raises(TypeError, match=r"call `Model\.from_config` or `Sequential\.from_config`"):
+        keras.models.model_from_config([1])
+    with pytest.raises(TypeError, match=r"the config of a layer, 'Dense'"):
+        keras.models.model_from_config(podium.layers.serialize(podium.layers.Dense(2)))
+    with pytest.raises(RuntimeError, match=r"load them with `model_from_json`"):
+        keras.models.model_from_yaml("a: 1")
 
 
 @pytest.mark.parametrize(

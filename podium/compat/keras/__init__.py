@@ -9,7 +9,6 @@ from podium import distribute as distribute
 from podium import initializers as initializers
 from podium import losses as losses
 from podium import metrics as metrics
-from podium import models as models
 from podium import ops as ops
 from podium import quantizers as quantizers
 from podium import random as random
@@ -30,6 +29,7 @@ from podium.compat.keras import export as export
 from podium.compat.keras import layers as layers
 from podium.compat.keras import legacy as legacy
 from podium.compat.keras import mixed_precision as mixed_precision
+from podium.compat.keras import models as models
 from podium.compat.keras import optimizers as optimizers
 from podium.compat.keras import preprocessing as preprocessing
 from podium.compat.keras import tree as tree
