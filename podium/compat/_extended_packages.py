@@ -50,7 +50,9 @@ utils_getattr, utils_dir = extend(
     "warmstart_embedding_matrix",
 )
 layers_getattr, layers_dir = extend(
-    layers, "AbstractRNNCell LocallyConnected1D LocallyConnected2D ThresholdedReLU"
+    layers,
+    "AbstractRNNCell LocallyConnected1D LocallyConnected2D ThresholdedReLU experimental",
+    "experimental",
 )
 constraints_getattr, constraints_dir = extend(constraints, "RadialConstraint radial_constraint")
 optimizers_getattr, optimizers_dir = extend(optimizers, "experimental", "experimental")

@@ -95,6 +95,24 @@ def test_models_from_configs():
         keras.models.model_from_yaml("a: 1")
 
 
+def test_random_features_train_the_scale_alone():
+    features = keras.layers.experimental.RandomFourierFeatures(64, "laplacian", 2.0, trainable=True)
+    model = podium.Sequential([podium.Input((3,)), features, podium.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    x = np.random.default_rng(0).normal(size=(16, 3)).astype("float32")
+    before = features.get_weights()
+    model.fit(x, x[:, :1], epochs=2, verbose=0)
+    changed = [
+        not np.array_equal(old, new)
+        for old, new in zip(before, features.get_weights(), strict=True)
+    ]
+    names = [weight.name for weight in features.weights]
+    assert {name for name, is_new in zip(names, changed, strict=True) if is_new} == {"kernel_scale"}
+    assert np.abs(features.unscaled_kernel.numpy()).max() > 3  # Cauchy: heavy tails
+    with pytest.raises(ValueError, match=r"'gaussian', 'laplacian' or an initializer"):
+        keras.layers.experimental.RandomFourierFeatures(4, "rbf")
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

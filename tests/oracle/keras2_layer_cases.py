@@ -72,6 +72,16 @@ def locally_connected_2d_channels_first(keras):
     ]
 
 
+def random_fourier_features(keras):
+    results = []
+    for kernel in ("gaussian", "laplacian", keras.initializers.Ones()):
+        layer = keras.layers.experimental.RandomFourierFeatures(4, kernel, trainable=True)
+        layer.build((None, 5))
+        layer.set_weights([np.abs(_random(*w.shape, seed=3)) for w in layer.get_weights()])
+        results.append([layer(_random(2, 5)), len(layer.trainable_weights), layer.scale])
+    return results
+
+
 def thresholded_relu(keras):
     layer = keras.layers.ThresholdedReLU(theta=0.5)
     return [layer(_random(3, 4)), layer.get_config()["theta"], keras.layers.ThresholdedReLU().theta]
@@ -103,6 +113,7 @@ CASES = [
     locally_connected_1d_channels_first,
     locally_connected_2d,
     locally_connected_2d_channels_first,
+    random_fourier_features,
     thresholded_relu,
     radial_constraint,
     experimental_names,
