@@ -203,7 +203,7 @@ $(ORACLES)/keras/.installed:
 
 $(ORACLES)/tf_keras/.installed:
 	$(PYTHON) -m venv $(ORACLES)/tf_keras
-	$(ORACLES)/tf_keras/bin/pip install --quiet tensorflow-cpu tf_keras
+	$(ORACLES)/tf_keras/bin/pip install --quiet tensorflow-cpu tf_keras scipy pillow pandas
 	touch $@
 
 clean:
