@@ -4,6 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 SOURCES := .venv-sources
+CLIENTS := .venv-clients
 ORACLES := .oracles
 
 .PHONY: demo test test-sources check format metrics \
@@ -38,6 +39,13 @@ metrics: $(INSTALLED)
 # packages installed.
 test-sources: $(SOURCES)/.installed
 	$(SOURCES)/bin/python -m pytest tests/sources tests/data/test_documented_sources.py
+
+# Libraries that are built on Keras, unmodified, in an environment of their own: each script in
+# tests/clients uses one.
+.PHONY: test-clients
+test-clients: $(CLIENTS)/.installed
+	for script in tests/clients/*.py; do \
+	    echo "== $$script"; $(CLIENTS)/bin/python -m podium $$script || exit 1; done
 
 # 100 runs are killed at random times and resumed; each must end like an uninterrupted run.
 # About ten minutes.
@@ -195,6 +203,15 @@ $(SOURCES)/.installed: pyproject.toml
 	$(SOURCES)/bin/python -m pip install --quiet --editable ".[dev,sources]"
 	touch $@
 
+$(CLIENTS)/.installed: pyproject.toml tests/clients/requirements.txt
+	test -x $(CLIENTS)/bin/python || $(PYTHON) -m venv $(CLIENTS)
+	$(CLIENTS)/bin/python -m pip install --quiet --upgrade pip
+	$(CLIENTS)/bin/python -m pip install --quiet --editable . \
+	    --requirement tests/clients/requirements.txt
+	$(CLIENTS)/bin/python -m pip install --quiet --no-deps keras-hub==0.32.0 keras-rs==0.4.0 \
+	    kagglehub==1.0.3 kagglesdk==0.1.28
+	touch $@
+
 $(ORACLES)/keras/.installed:
 	$(PYTHON) -m venv $(ORACLES)/keras
 	$(ORACLES)/keras/bin/pip install --quiet "keras==3.15.1" "jax==0.10.2" \
@@ -207,4 +224,4 @@ $(ORACLES)/tf_keras/.installed:
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(SOURCES) $(ORACLES) .mypy_cache .ruff_cache .hypothesis .cache
+	rm -rf $(VENV) $(SOURCES) $(CLIENTS) $(ORACLES) .mypy_cache .ruff_cache .hypothesis .cache

@@ -148,6 +148,9 @@ def _load_custom_scale_layer() -> type[_typing.Any]:
 
 def _load_feature_space() -> type[_typing.Any]:
     layer: type[_typing.Any] = _importing.import_package("utils").FeatureSpace
+    return layer
+
+
 def _load_locally_connected_1d() -> type[_typing.Any]:
     layer: type[_typing.Any] = _importing.import_package("compat.keras.layers").LocallyConnected1D
     return layer

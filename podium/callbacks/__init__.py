@@ -14,9 +14,6 @@ from podium.callbacks._progbar import Progbar as Progbar
 from podium.callbacks._progbar_logger import ProgbarLogger as ProgbarLogger
 from podium.callbacks._reduce_lr_on_plateau import ReduceLROnPlateau as ReduceLROnPlateau
 from podium.callbacks._remote_monitor import RemoteMonitor as RemoteMonitor
-from podium.callbacks._sidecar_model_export import (
-    SidecarEvaluatorModelExport as SidecarEvaluatorModelExport,
-)
 from podium.callbacks._step_logs import StepLogs as StepLogs
 from podium.callbacks._step_timer import StepTimer as StepTimer
 from podium.callbacks._swap_ema_weights import SwapEMAWeights as SwapEMAWeights

@@ -169,8 +169,12 @@ class _HeadAttention(Layer):
             mask = dispatch(_combine_masks, *masks, query.shape[1], value.shape[1], **options)
         gate = self._gate_dense(query) if self._use_gate else None
         projected = self._query_dense(query), self._key_dense(key), self._value_dense(value)
-        options = {"return_attention_scores": return_attention_scores, "training": training}
-        outputs, scores = self._compute_attention(*projected, attention_mask=mask, **options)
+        outputs, scores = self._compute_attention(
+            *projected,
+            attention_mask=mask,
+            training=training,
+            return_attention_scores=return_attention_scores,
+        )
         outputs = self._output_dense(outputs if gate is None else outputs * gate)
         return (outputs, scores) if return_attention_scores else outputs
 
