@@ -32,13 +32,28 @@ def async_wait() -> None:
 
 
 def get_keras_mask(value: object) -> Tensor | KerasTensor | None:
-    """Return the mask that a Tensor carries, or None."""
+    """Return the mask that a Tensor carries, or None.
+
+    Example:
+        >>> from podium.compat import keras3
+        >>> tokens = podium.layers.Embedding(5, 2, mask_zero=True)(np.array([[3, 0]]))
+        >>> keras3.backend.get_keras_mask(tokens).numpy()
+        array([[ True, False]])
+    """
     mask: Tensor | KerasTensor | None = getattr(value, "_keras_mask", None)
     return mask
 
 
 def set_keras_mask(value: Tensor | KerasTensor, mask: Any) -> None:
-    """Attach a mask to a Tensor; None removes it."""
+    """Attach a mask to a Tensor; None removes it.
+
+    Example:
+        >>> from podium.compat import keras3
+        >>> tensor = ops.ones((1, 2))
+        >>> keras3.backend.set_keras_mask(tensor, ops.array([[True, False]]))
+        >>> keras3.backend.get_keras_mask(tensor).numpy()
+        array([[ True, False]])
+    """
     value._keras_mask = mask
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from podium._typing import Config, DTypeLike, SymbolicShape, Tree
 from podium.core import standardize_dtype, tree_leaves
+from podium.core.internal import is_string_dtype
 
 if TYPE_CHECKING:
     from podium.layers._layer import Layer
@@ -123,6 +124,8 @@ def check_inputs(layer: Layer, spec: InputSpec | Sequence[InputSpec | None], inp
                 f"{type(value).__name__}; an array or Tensor was expected. Convert it with "
                 "`podium.convert_to_tensor(x)`."
             )
+        if is_string_dtype(getattr(value, "dtype", None)):
+            continue  # for layers that do not take text, that is what is wrong
         problem = each.describe_mismatch(tuple(value.shape), value.dtype)
         if problem:
             which = "" if len(values) == 1 else f" as input {position}"

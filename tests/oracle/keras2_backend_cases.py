@@ -1,5 +1,5 @@
 """Expressions of `keras.backend`: tf_keras computes them when fixtures are recorded, Podium in the
-tests. `record_keras2_names.py` records them, `test_keras2_names.py` compares.
+tests. `record_keras2_names.py` records them, `test_recorded_keras2_names.py` compares.
 """
 
 import numpy as np

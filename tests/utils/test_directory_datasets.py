@@ -141,9 +141,7 @@ def test_texts_pass_through_dataset_transformations(text_directory):
 def test_fit_on_text_raises(text_directory):
     model = podium.Sequential([podium.layers.Dense(1)])
     model.compile("sgd", "mse")
-    with pytest.raises(
-        TypeError, match=r"is an array of strings .* Convert the strings to numbers first"
-    ):
+    with pytest.raises(TypeError, match=r"is text .* which only the preprocessing layers accept"):
         model.fit(load_texts(text_directory), verbose=0)
 
 

@@ -28,7 +28,14 @@ from podium.core import (
     function,
     is_interactive_logging_enabled,
 )
-from podium.core.internal import VariableScope, override, symbolic_spec, unwrap_result, wrap
+from podium.core.internal import (
+    PublicRepr,
+    VariableScope,
+    override,
+    symbolic_spec,
+    unwrap_result,
+    wrap,
+)
 from podium.layers import InputSpec, Layer
 from podium.saving.formats._model_program import is_spec, make_argument_names
 from podium.saving.formats._saved_model_writer import (
@@ -56,7 +63,7 @@ class _Endpoint(NamedTuple):
     written: list[Variable]  # the last results of the program
 
 
-class ExportArchive:
+class ExportArchive(PublicRepr):
     """Writes functions that use layers and models as a SavedModel for TensorFlow.
 
     Use it where `Model.export`, with its one endpoint, is not enough. Writing needs the package

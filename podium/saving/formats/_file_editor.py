@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from podium._typing import PathLike, TensorLike
-from podium.core.internal import FileBudgetError, file_budget
+from podium.core.internal import FileBudgetError, PublicRepr, file_budget
 from podium.saving._savable_model import SavableModel
 from podium.saving.formats._archive import CONFIG, METADATA, open_weights, read_texts
 from podium.saving.formats._detect_format import detect_contents
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _SUFFIX = ".weights.h5"
 
 
-class KerasFileEditor:
+class KerasFileEditor(PublicRepr):
     """Shows, compares and changes the weights in a `.keras` or `.weights.h5` file.
 
     Use it to adapt a file to a model whose architecture has changed. The file itself stays as it

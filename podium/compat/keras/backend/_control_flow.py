@@ -42,10 +42,10 @@ def set_learning_phase(value: int | bool) -> None:
 
     Example:
         >>> from podium.compat import keras
-        >>> keras.backend.set_learning_phase(1)
-        >>> keras.backend.learning_phase()
+        >>> with keras.backend.learning_phase_scope(0):
+        ...     keras.backend.set_learning_phase(1)
+        ...     keras.backend.learning_phase()
         1
-        >>> keras.backend.set_learning_phase(0)
     """
     calls.training = _check_phase(value)
 
