@@ -35,6 +35,7 @@ def main() -> int:
     parser.add_argument("--keras", type=pathlib.Path, required=True, help="its site-packages")
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path(".cache/keras_tests"))
     parser.add_argument("--out", type=pathlib.Path, help="the page to write")
+    parser.add_argument("--note", default="", help="a sentence for the page, on a partial run")
     parser.add_argument("--report-only", action="store_true", help="run nothing")
     parser.add_argument("--timeout", type=int, default=120, help="seconds for one test")
     options = parser.parse_args()
@@ -47,7 +48,7 @@ def main() -> int:
     tests = results.load(options.results, results.Rules.load(), results.public_names(options.keras))
     print(report.summary(tests))
     if options.out is not None:
-        options.out.write_text(report.page(tests))
+        options.out.write_text(report.page(tests, options.note))
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import re
 from collections.abc import Iterable, Sequence
 
 from keras_tests.results import DEVIATION, FAILED, NOT_APPLICABLE, NOT_YET, PASSED, WORDS, Result
@@ -30,9 +31,9 @@ def summary(tests: Iterable[Result]) -> str:
     return "\n".join("  ".join(f"{cell:>14}" for cell in row) for row in _rows(tests))
 
 
-def page(tests: Sequence[Result]) -> str:
-    """Return the page as Markdown."""
-    parts = [HEADER, _table(_rows(tests))]
+def page(tests: Sequence[Result], note: str = "") -> str:
+    """Return the page as Markdown, with a note below its introduction."""
+    parts = [HEADER, *([f"{note}\n"] if note else []), _table(_rows(tests))]
     titles = {DEVIATION: "Deviations", NOT_APPLICABLE: "Not applicable", NOT_YET: "Not yet run"}
     for kind, title in titles.items():
         parts += [f"\n## {title}\n", _table(_reasons(tests, kind))]
@@ -41,10 +42,7 @@ def page(tests: Sequence[Result]) -> str:
     files += [(f"`{t.test}`", _line(t.error)) for t in tests if "::" not in t.test]
     parts += [_table(files) if len(files) > 1 else "None."]
     parts += ["\n## Failed\n"]
-    failed = [("test", "error")]
-    failed += [
-        (f"`{t.test}`", _line(t.error)) for t in tests if t.kind == FAILED and "::" in t.test
-    ]
+    failed = _failures(t for t in tests if t.kind == FAILED and "::" in t.test)
     parts += [_table(failed) if len(failed) > 1 else "None."]
     return "\n".join(parts) + "\n"
 
@@ -83,9 +81,22 @@ def _reasons(tests: Iterable[Result], kind: str) -> list[tuple[str, ...]]:
     return rows
 
 
+def _failures(tests: Iterable[Result]) -> list[tuple[str, ...]]:
+    """Return a row for each kind of error in a file, with the first test that shows it."""
+    groups: dict[tuple[str, str], list[Result]] = collections.defaultdict(list)
+    for test in tests:
+        groups[test.test.partition("::")[0], _line(test.error)[:60]].append(test)
+    rows: list[tuple[str, ...]] = [("test", "error")]
+    for group in groups.values():
+        more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+        rows.append((f"`{group[0].test}`{more}", _line(group[0].error)))
+    return rows
+
+
 def _line(error: str, width: int = 150) -> str:
     """Return the beginning of an error, as one cell of a table."""
-    text = " ".join(error.split()).replace("|", "\\|").replace("`", "'")
+    text = re.sub(r"(?<![\w.])/(?:[\w.-]+/)+", ".../", " ".join(error.split()))
+    text = text.replace("|", "\\|").replace("`", "'")
     return text if len(text) <= width else text[:width] + " ..."
 
 
