@@ -60,6 +60,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "backend.random": ("podium.random",),
     "config": ("podium.compat.keras3.config", "podium.compat.keras.config"),
     "distillation": ("podium.compat.keras.distillation",),
+    "distillation.distillation_loss": ("podium.compat.keras.distillation",),
+    "distillation.distiller": ("podium.compat.keras.distillation",),
     "distribution": ("podium.compat.keras.distribution",),
     "dtype_policies": (_CORE, "podium.compat.keras.dtype_policies"),
     "dtype_policies.dtype_policy": (_CORE, "podium.compat.keras.dtype_policies"),
