@@ -79,7 +79,7 @@ def describe(module: Any, name: str, parameters: list[str] | None, reason: str) 
     try:
         value = find(module, name)
     except (AttributeError, ImportError):
-        return Entry(name, NOT, reason)
+        return Entry(name, NOT, reason or "not yet")
     missing = missing_parameters(value, parameters)
     texts = [f"without {', '.join(f'`{each}`' for each in missing)}"] if missing else []
     texts += [reason] if reason else []

@@ -12,9 +12,10 @@ from typing import Any
 
 from podium._typing import Tree
 from podium.core import warn_user
+from podium.core.internal import PublicRepr
 
 
-class SequenceEnqueuer:
+class SequenceEnqueuer(PublicRepr):
     """Base class of the enqueuers; use `OrderedEnqueuer` or `GeneratorEnqueuer`.
 
     Args:

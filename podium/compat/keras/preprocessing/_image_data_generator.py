@@ -23,11 +23,12 @@ from podium.compat.keras.preprocessing._pixel_shifts import (
     apply_channel_shift,
 )
 from podium.core import check_choice, floatx, image_data_format, warn_user
+from podium.core.internal import PublicRepr
 
 _Range = float | int | Sequence[float]
 
 
-class ImageDataGenerator:
+class ImageDataGenerator(PublicRepr):
     """Transforms NumPy images at random while batches are read.
 
     For new code, the layers `RandomFlip`, `RandomRotation` and the like do this inside of the

@@ -11,13 +11,14 @@ import numpy as np
 
 from podium.compat.keras.preprocessing._words import FILTERS, text_to_word_sequence
 from podium.core import check_choice, warn_user
+from podium.core.internal import PublicRepr
 
 _MODES = ("binary", "count", "tfidf", "freq")
 _INDICES_BY_WORD = ("word_counts", "word_docs", "word_index")
 _WORDS_BY_INDEX = ("index_docs", "index_word")
 
 
-class Tokenizer:
+class Tokenizer(PublicRepr):
     """Turns texts into sequences of word indices, or into rows of a matrix.
 
     The most frequent word has the index 1; no word has 0. `layers.TextVectorization` does the same
