@@ -29,6 +29,7 @@ with _importing.pause_garbage_collection():
         start_compilation_cache as _start_compilation_cache,
     )
     from podium.core.internal import register_class_loader as _register_class_loader
+    from podium.core.internal import register_initializer_finder as _register_initializer_finder
     from podium.core.internal import register_layer_finder as _register_layer_finder
 
 if _typing.TYPE_CHECKING:
@@ -173,6 +174,10 @@ def _find_layer(name: str) -> type[_typing.Any] | None:
     return layer_class if is_layer else None
 
 
+def _find_initializer(name: str) -> _typing.Any:
+    return __getattr__("initializers").get(name)
+
+
 # Files name these classes, whose package is imported when the first of them is loaded.
 _register_class_loader("Model", _load_model)
 _register_class_loader("Functional", _load_model)
@@ -185,6 +190,7 @@ _register_class_loader("LocallyConnected1D", _load_locally_connected_1d)
 _register_class_loader("LocallyConnected2D", _load_locally_connected_2d)
 _register_class_loader("ThresholdedReLU", _load_thresholded_relu)
 _register_layer_finder(_find_layer)  # an activation may be a layer
+_register_initializer_finder(_find_initializer)  # of `Variable("zeros", shape=...)`
 
 
 def __dir__() -> list[str]:

@@ -20,6 +20,7 @@ FindBuiltin = Callable[[Mapping[str, Any]], Any]
 
 _class_loaders: dict[str, Callable[[], type]] = {}
 _layer_finders: list[Callable[[str], type | None]] = []
+_initializer_finders: list[Callable[[str], Callable[..., Any]]] = []
 
 
 def register_class_loader(name: str, load: Callable[[], type]) -> None:
@@ -44,6 +45,20 @@ def register_layer_finder(find: Callable[[str], type | None]) -> None:
         find: Returns the public layer of a name, or None. It may import the package of layers.
     """
     _layer_finders.append(find)
+
+
+def register_initializer_finder(find: Callable[[str], Callable[..., Any]]) -> None:
+    """Let Variables find the initializer of a name.
+
+    Args:
+        find: Returns the initializer, or raises a ValueError. It may import their package.
+    """
+    _initializer_finders.append(find)
+
+
+def find_initializer(name: str) -> Callable[..., Any]:
+    """Return the initializer of a name; raise a ValueError if there is none."""
+    return _initializer_finders[0](name)
 
 
 def find_layer_class(name: str) -> type | None:

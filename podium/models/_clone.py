@@ -6,6 +6,7 @@ that is used twice is copied once.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, cast
@@ -28,6 +29,8 @@ def clone_model(
     model: Model,
     input_tensors: Tree = None,
     clone_function: Callable[[Layer], Layer] | None = None,
+    call_function: Callable[..., Tree] | None = None,
+    recursive: bool = False,
 ) -> Model:
     """Copy a model: layers of the same classes and names, with new weights.
 
@@ -43,6 +46,10 @@ def clone_model(
         clone_function: Returns the copy of a layer (or of a model inside the model); called once
             for each layer except the inputs. It may return the layer itself, to share it. By
             default layers are created from their `get_config`.
+        call_function: Called with the copy of a layer and the arguments of its call, to return
+            other outputs than the call's; only for models created from `inputs` and `outputs`.
+        recursive: Whether `clone_function` is called for the layers of models inside the model,
+            and not for these models.
 
     Returns:
         The new model.
@@ -66,7 +73,12 @@ def clone_model(
             f"clone_model was given clone_function={clone_function!r}; a function of a layer was "
             "expected."
         )
-    copier = _Copier(clone_function)
+    if call_function is not None and (isinstance(model, Sequential) or model._graph is None):
+        raise ValueError(
+            f"clone_model was given call_function for {model.name!r}, which has no graph of calls; "
+            "a model created from `inputs` and `outputs` was expected."
+        )
+    copier = _Copier(clone_function, call_function, recursive)
     with share_layers(is_new_config=True):  # layers inside wrappers are copied by their configs
         return number_shared_layers(lambda: copier.copy_model(model, input_tensors))
 
@@ -74,8 +86,15 @@ def clone_model(
 class _Copier:
     """Copies layers and models, each once."""
 
-    def __init__(self, clone_function: Callable[[Layer], Layer] | None):
+    def __init__(
+        self,
+        clone_function: Callable[[Layer], Layer] | None,
+        call_function: Callable[..., Tree] | None,
+        recursive: bool,
+    ):
         self._clone_function = clone_function
+        self._call_function = call_function
+        self._recursive = recursive
         self._copies: dict[int, Layer] = {}
 
     def copy_model(self, model: Model, input_tensors: Tree = None) -> Model:
@@ -109,6 +128,8 @@ class _Copier:
                 (node.args, node.kwargs),
             )
             run = node.run if node.layer is None else self._copy_once(node.layer)
+            if node.layer is not None and self._call_function is not None:
+                run = functools.partial(self._call_function, run)
             results = tree_leaves(run(*args, **kwargs))
             values.update(zip(map(id, tree_leaves(node.outputs)), results, strict=True))
         inputs, outputs = map_structure(
@@ -136,7 +157,10 @@ class _Copier:
         return self._copies[id(layer)]
 
     def _copy(self, layer: Layer) -> Layer:
-        if self._clone_function is not None:
+        has_layers = isinstance(layer, Model) and (
+            isinstance(layer, Sequential) or layer._graph is not None
+        )
+        if self._clone_function is not None and not (has_layers and self._recursive):
             copy = self._clone_function(layer)
             if not isinstance(copy, Layer):
                 raise TypeError(
@@ -144,8 +168,8 @@ class _Copier:
                     "expected."
                 )
             return copy
-        if isinstance(layer, Sequential) or (isinstance(layer, Model) and layer._graph is not None):
-            return self.copy_model(layer)
+        if has_layers:
+            return self.copy_model(cast(Model, layer))
         return _copy_by_config(layer)
 
 

@@ -178,3 +178,10 @@ def test_clear_works_inside_a_compiled_function_and_under_a_tape():
         total.clear()
         result = total * 2.0
     assert float(result) == 0.0 and float(tape.gradient(result, total)) == 2.0
+
+
+def test_name_of_an_initializer_with_a_shape():
+    variable = podium.Variable("ones", shape=(2, 1), dtype="float16")
+    assert variable.numpy().tolist() == [[1.0], [1.0]] and variable.dtype == "float16"
+    with pytest.raises(ValueError, match=r"Unknown initializer 'onez'\. Did you mean 'one'"):
+        podium.Variable("onez", shape=(2,))

@@ -170,3 +170,34 @@ def test_subclassed_model_needs_a_config():
     assert copy.units == 5 and copy.name == "five"
     with pytest.raises(TypeError, match="a model was expected"):
         clone_model(layers.Dense(1))
+
+
+def test_call_function_replaces_the_calls_of_layers():
+    inputs = podium.Input((3,))
+    model = podium.Model(inputs, layers.Dense(2)(layers.Dense(4)(inputs)))
+
+    def add_dropout(layer, *args, **kwargs):
+        outputs = layer(*args, **kwargs)
+        return layers.Dropout(0.5)(outputs) if isinstance(layer, layers.Dense) else outputs
+
+    copy = podium.models.clone_model(model, call_function=add_dropout)
+    kinds = [type(layer).__name__ for layer in copy.layers]
+    assert kinds == ["InputLayer", "Dense", "Dropout", "Dense", "Dropout"]
+    with pytest.raises(ValueError, match="which has no graph of calls"):
+        podium.models.clone_model(podium.Sequential([inputs]), call_function=add_dropout)
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+def test_layers_of_inner_models_are_cloned_if_that_is_asked_for(recursive):
+    inner = podium.Sequential([podium.Input((3,)), layers.Dense(4, name="first")], name="inner")
+    inputs = podium.Input((3,))
+    model = podium.Model(inputs, layers.Dense(2, name="last")(inner(inputs)))
+    seen = []
+
+    def clone(layer):
+        seen.append(layer.name)
+        return type(layer).from_config(layer.get_config())
+
+    copy = podium.models.clone_model(model, clone_function=clone, recursive=recursive)
+    assert seen == (["first", "last"] if recursive else ["inner", "last"])
+    assert copy.get_layer("inner").get_layer("first") is not inner.get_layer("first")

@@ -55,6 +55,11 @@ from podium.core._object_config import load_class as load_class
 # Registers a class that configs may name and whose package is imported lazily.
 from podium.core._object_config import register_class_loader as register_class_loader
 
+# Registers the function that finds the initializer of a name for Variables.
+from podium.core._object_config import (
+    register_initializer_finder as register_initializer_finder,
+)
+
 # Registers the function that finds the class of a layer for packages below the layers.
 from podium.core._object_config import register_layer_finder as register_layer_finder
 

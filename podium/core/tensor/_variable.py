@@ -21,6 +21,7 @@ from podium.core import _errors
 from podium.core._context import context, override
 from podium.core._forked_process import check_not_forked
 from podium.core._names import auto_name, current_path
+from podium.core._object_config import find_initializer
 from podium.core._validation import as_number_array, check_bool, check_int_range
 from podium.core.compile._variable_store import VariableStore, write_count
 from podium.core.tensor._dtypes import is_float_dtype, standardize_dtype
@@ -43,8 +44,9 @@ class Variable(Operators[Tensor]):
 
     Args:
         initializer: The initial value, or a callable that returns it. The callable receives
-            `(shape, dtype=...)` if `shape` is given, and no arguments otherwise.
-        shape: The shape, needed only if `initializer` is a callable that takes it.
+            `(shape, dtype=...)` if `shape` is given, and no arguments otherwise. With a shape, the
+            name of an initializer works too.
+        shape: The shape, needed only if `initializer` is a name or a callable that takes it.
         dtype: The dtype of the stored value; by default that of the initial value, or float32.
         trainable: Whether gradient tapes watch it automatically.
         autocast: Whether mixed-precision layers read it in their compute dtype.
@@ -506,6 +508,8 @@ def _initial_value(
         jax.ensure_compile_time_eval(),
         override(scope=None, tapes=(), autocast_dtype=None, bare_arrays=False),
     ):
+        if isinstance(initializer, str) and shape is not None:
+            initializer = find_initializer(initializer)
         if callable(initializer) and not isinstance(initializer, (Tensor, Variable)):
             if shape is not None:
                 value = initializer(tuple(shape), dtype=dtype or standardize_dtype(None))
@@ -516,8 +520,8 @@ def _initial_value(
         if isinstance(value, str):
             raise ValueError(
                 f"Variable {variable.path!r} was given the string {value!r}; numbers or a callable "
-                "were expected. Use `layer.add_weight(initializer='zeros')` or "
-                "`podium.initializers.get('zeros')`."
+                "were expected. For an initializer of that name, pass the shape: "
+                "`Variable('zeros', shape=(2, 3))`."
             )
         raw = value.read() if isinstance(value, Variable) else getattr(value, "_value", value)
         if isinstance(raw, jax.core.Tracer):
