@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from podium._typing import Config, DTypeLike, SymbolicShape, Tree
-from podium.core import standardize_dtype, tree_leaves
-from podium.core.internal import is_string_dtype
+from podium.core import KerasTensor, standardize_dtype, tree_leaves
+from podium.core.internal import is_string_dtype, refuse_text
 
 if TYPE_CHECKING:
     from podium.layers._layer import Layer
@@ -125,7 +125,7 @@ def check_inputs(layer: Layer, spec: InputSpec | Sequence[InputSpec | None], inp
                 "`podium.convert_to_tensor(x)`."
             )
         if is_string_dtype(getattr(value, "dtype", None)):
-            continue  # for layers that do not take text, that is what is wrong
+            refuse_text(value.name if isinstance(value, KerasTensor) else "The input")
         problem = each.describe_mismatch(tuple(value.shape), value.dtype)
         if problem:
             which = "" if len(values) == 1 else f" as input {position}"

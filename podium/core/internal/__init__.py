@@ -192,6 +192,9 @@ from podium.core.tensor._quantized_policies import QUANTIZATION_MODES as QUANTIZ
 # Returns the number of samples of a batch.
 from podium.core.tensor._selection import num_rows as num_rows
 
+# Raises the error for text that is passed to a layer for numbers.
+from podium.core.tensor._symbolic import refuse_text as refuse_text
+
 # Computes the shapes and dtypes that a function returns for symbolic arguments.
 from podium.core.tensor._symbolic import symbolic_outputs as symbolic_outputs
 

@@ -176,6 +176,14 @@ def is_symbolic(value: Tree) -> bool:
     return any(isinstance(leaf, KerasTensor) for leaf in tree_leaves(value))
 
 
+def refuse_text(name: str) -> NoReturn:
+    """Raise an error for text that is passed to another layer than those for it."""
+    raise TypeError(
+        f"{name!r} is text (dtype string), which only the preprocessing layers accept: "
+        "StringLookup, TextVectorization, Hashing, HashedCrossing. Pass it to one of them first."
+    )
+
+
 def symbolic_outputs(fn: AnyFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tree:
     """Return the shapes and dtypes that `fn` returns for symbolic arguments, as KerasTensors.
 
@@ -185,11 +193,7 @@ def symbolic_outputs(fn: AnyFunction, args: tuple[Any, ...], kwargs: Mapping[str
     values = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, KerasTensor)]
     texts = [value.name for value in values if is_string_dtype(value.dtype)]
     if texts:
-        raise TypeError(
-            f"{texts[0]!r} is text (dtype string), which only the preprocessing layers accept: "
-            "StringLookup, TextVectorization, Hashing, HashedCrossing. Pass it to one of them "
-            "first."
-        )
+        refuse_text(texts[0])
 
     def infer_shapes(placeholder_size: int | None) -> Tree:
         specs = [

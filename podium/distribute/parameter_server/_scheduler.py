@@ -111,12 +111,17 @@ class Scheduler:
         function.upload()
         result = RemoteValue(self.wait_for)
         with self._changed:
-            self._commits_partial_rounds = False
-            step = self._num_scheduled
-            self._queue.append(Call(step, function, iterators, arrays, elements, result))
-            self._num_scheduled += 1
-            self._changed.notify_all()
-        return result
+            # If a call has raised meanwhile, this one is not added: it would raise as well, and end
+            # the calls that the caller schedules after the error.
+            error, self._error = self._error, None
+            if error is None:
+                self._commits_partial_rounds = False
+                step = self._num_scheduled
+                self._queue.append(Call(step, function, iterators, arrays, elements, result))
+                self._num_scheduled += 1
+                self._changed.notify_all()
+                return result
+        raise error
 
     def wait_for_program(self, function: ScheduledFunction, result: RemoteValue) -> None:
         """Wait until a worker has asked for the program of a function, and trace it."""

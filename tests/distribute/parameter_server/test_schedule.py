@@ -215,6 +215,30 @@ def test_error_of_a_call_is_raised_by_join_and_cancels_the_rest(strategy):
         coordinator.join()
 
 
+def test_call_that_is_scheduled_while_another_one_fails_is_not_added(strategy, monkeypatch):
+    """It would raise once more, and cancel what is scheduled after the error."""
+    coordinator = coordinator_of(strategy)
+    empty = iter(coordinator.create_per_worker_dataset([np.float32(1)] * 2))
+    step = podium.function(lambda it: next(it))
+    coordinator.fetch([coordinator.schedule(step, args=(empty,)) for _ in range(2)])
+    failing = coordinator.schedule(step, args=(empty,))
+    scheduler = coordinator._scheduler
+    trace_pending = scheduler._trace_pending
+
+    def wait_for_failure():
+        scheduler.wait_for(failing)
+        trace_pending()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(scheduler, "_trace_pending", wait_for_failure)
+        with pytest.raises(podium.core.OutOfRange, match="dataset has 0 left"):
+            coordinator.schedule(step, args=(empty,))
+    full = iter(coordinator.create_per_worker_dataset([np.float32(1)] * 4))
+    results = [coordinator.schedule(step, args=(full,)) for _ in range(4)]
+    coordinator.join()
+    assert [float(value) for value in coordinator.fetch(results)] == [1.0] * 4
+
+
 def test_calls_use_all_elements_of_all_workers(strategy):
     coordinator = coordinator_of(strategy)
     with strategy.scope():
