@@ -89,10 +89,11 @@ if not (folder / "stopped").exists():
     losses = [line for line in job.lines if line.endswith("the group is formed again.")]
     assert len(losses) == 2
     assert "worker 1 on " in losses[0] and "was lost: its process of Ray was killed" in losses[0]
-    if "does not respond" not in losses[1]:  # on a busy machine Ray may answer late
-        assert (
-            losses[1] == "podium launch: worker 0 ended with status 75; the group is formed again."
-        )
+    text = losses[1].removeprefix("podium launch: worker ")
+    if "does not respond" in text:  # on a busy machine Ray answers late, and names the other one
+        assert text.startswith(("1 on ", "2 on "))
+    else:
+        assert text == "0 ended with status 75; the group is formed again."
 
 
 def test_failing_script_ends_the_job_with_its_status_and_traceback(cluster, tmp_path):
